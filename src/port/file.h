@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The firn authors */
+
+/* What a registry in a file must know of it: which file it is, and on what file system. */
+#ifndef FIRN_PORT_FILE_H
+#define FIRN_PORT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tells a file from every copy of it: its inode and its birth. Moving or renaming it inside a file
+ * system changes neither. Returns 0, or an errno. */
+int firn__file_identity(const char *path, char *buf, size_t buf_size);
+
+/* The name of the network file system that a path lies on, or NULL when it is local or unknown. */
+const char *firn__file_network(const char *path);
+
+/* The same, of a statfs(2) f_type. */
+const char *firn__file_network_name(uint64_t type);
+
+/* Whether there is anything at path. Returns 0, or an errno. */
+int firn__file_exists(const char *path);
+
+#endif
