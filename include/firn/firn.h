@@ -203,8 +203,8 @@ FIRN_API int firn_next_many(firn *ids, uint64_t *ids_out, size_t count, size_t *
 /*
  * Make an id that is greater than one seen elsewhere: causal order across generators.
  *
- * after      an id of the same realm. It waits until this clock has passed it, at most
- * after_max_ms. id_out     [1] the id.
+ * after      an id of the same realm. The clock is waited for, at most options.after_max_ms.
+ * id_out     [1] the id.
  *
  * Returns    as firn_wait(); and
  *            FIRN_E_AHEAD           after is more than after_max_ms ahead of this clock
@@ -311,6 +311,8 @@ FIRN_API int firn_state_get(firn *ids, firn_state *state_out);
 
 /*
  * The realm's layout.
+ *
+ * layout_out [1] the layout.
  *
  * Returns    FIRN_OK
  *            FIRN_E_ARGUMENT        a pointer is NULL

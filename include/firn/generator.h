@@ -200,8 +200,8 @@ FIRN_API int firn_generator_init(firn_generator *gen, const firn_layout *layout,
  *
  * Returns    FIRN_OK
  *            FIRN_E_ARGUMENT        a pointer is NULL, or gen was not initialised
- *            FIRN_E_SEQUENCE_FULL   no id left in this tick; try again at
- * firn_generator_retry_at_ns() FIRN_E_CLOCK_WAIT      the clock is behind the last id; as above
+ *            FIRN_E_SEQUENCE_FULL   no id left in this tick; firn_generator_retry_at_ns() says when
+ *            FIRN_E_CLOCK_WAIT      the clock is behind the last id; as above
  *            FIRN_E_CLOCK_BACK      the clock is more than back_max_ms behind the last id
  *            FIRN_E_CLOCK_EPOCH     the clock is before the layout's epoch
  *            FIRN_E_LAYOUT_END      the clock is past the layout's last tick
@@ -211,7 +211,7 @@ FIRN_API int firn_generator_init(firn_generator *gen, const firn_layout *layout,
  * Threads    safe, lock-free.   Signals  safe.   Fork  in shared memory, parent and child go on
  *            sharing it; in private memory a child must not use it.
  * Cost       one clock read and one atomic operation; no allocation, never waits.
- * Source     DESIGN.md "The step".
+ * Source     docs/design.md, "The step".
  * Since      0.1
  */
 FIRN_API int firn_generator_next(firn_generator *gen, uint64_t *id_out);
@@ -231,6 +231,7 @@ FIRN_API int firn_generator_next_at(firn_generator *gen, int64_t now_ns, uint64_
  * Take up to count ids at once, as first, stride and count: all that the tick has left, up to the
  * number wanted.
  *
+ * now_ns     Unix nanoseconds; taken at its word.
  * count      at least 1.
  * batch_out  [1] the ids; its count is 1 to count.
  *

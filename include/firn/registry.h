@@ -181,7 +181,7 @@ FIRN_API int firn_registry_probe(firn_registry *registry, firn_error *error_out)
  *            FIRN_E_ARGUMENT        registry or reason is NULL, or reason is empty
  *            FIRN_E_REGISTRY_…      as firn_registry_realm(), but for …_MOVED
  * Threads    one thread a registry.
- * Source     DESIGN.md, R9.
+ * Source     docs/design.md, R9.
  * Since      0.1
  */
 FIRN_API int firn_registry_adopt(firn_registry *registry, const char *reason,

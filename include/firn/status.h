@@ -38,7 +38,8 @@ extern "C" {
     X(FIRN_E_MEMORY, -2, "out of memory", "free some, or raise the process's limit")               \
     X(FIRN_E_BUFFER, -3, "the buffer is too small", "the function's header block says its size")   \
     X(FIRN_E_RANDOM, -4, "the kernel gave no random bytes", "check getrandom(2) in the sandbox")   \
-    X(FIRN_E_UNSUPPORTED, -5, "this system cannot do that", "see docs/platforms.md")               \
+    X(FIRN_E_UNSUPPORTED, -5, "this system cannot do that",                                        \
+      "use Linux 4.14 or later, or do without the option")                                         \
     X(FIRN_E_LAYOUT_SYNTAX, -10, "the layout text is not understood",                              \
       "write it like t41w10s12@2025-01-01, or name a preset such as twitter")                      \
     X(FIRN_E_LAYOUT_BITS, -11, "the layout's fields do not fit in 64 bits",                        \

@@ -70,6 +70,10 @@ static firn_rules make_rules(const firn_layout *layout, const firn_generator_opt
 static int check_options(const firn_layout *layout, uint32_t worker,
                          const firn_generator_options *options, firn_error *error_out)
 {
+    if (layout->time_bits == 0 || layout->tick_ns < FIRN__TICK_MIN_NS) {
+        return firn__error(error_out, FIRN_E_ARGUMENT, FIRN__NO_POSITION,
+                           "the layout was not made by firn_layout_parse()");
+    }
     if (layout->unknown_bits != 0) {
         return firn__error(error_out, FIRN_E_LAYOUT_DECODE, FIRN__NO_POSITION, NULL);
     }

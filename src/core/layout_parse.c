@@ -19,7 +19,10 @@
 #define EPOCH_MIN_MS INT64_C(100000000000)
 #define LIFE_MAX_US  (INT64_C(9223372036) * 1000000 * 1000)
 
+#define SHOWN_SIZE 61
+
 struct cursor {
+    char shown[SHOWN_SIZE]; /* the text for messages: cut, and without control characters */
     const char *text;
     const char *at;
     firn_error *error_out;
@@ -73,21 +76,20 @@ static int read_field(struct cursor *cursor, firn_layout *layout, unsigned index
     const char letter = *cursor->at;
     if (strchr(FIELD_LETTERS, letter) == NULL) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                           "layout '%.60s': at character %d: expected a field (t, d, w, s or x and "
+                           "layout '%s': at character %d: expected a field (t, d, w, s or x and "
                            "its number of bits), '/' and a tick, or '@' and an epoch, as in "
                            "t41w10s12@2025-01-01",
-                           cursor->text, position(cursor) + 1);
+                           cursor->shown, position(cursor) + 1);
     }
     if ((index == 0) != (letter == 't')) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                           "layout '%.60s': the time field (t) comes first, and once",
-                           cursor->text);
+                           "layout '%s': the time field (t) comes first, and once", cursor->shown);
     }
     uint8_t *shift;
     uint8_t *bits = field_bits(layout, letter, &shift);
     if (*bits != 0) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                           "layout '%.60s': the field %c stands twice", cursor->text, letter);
+                           "layout '%s': the field %c stands twice", cursor->shown, letter);
     }
     cursor->at++;
     uint64_t number;
@@ -95,8 +97,8 @@ static int read_field(struct cursor *cursor, firn_layout *layout, unsigned index
     if (digits == 0 || number == 0 || number > TOTAL_BITS_MAX) {
         return firn__error(
             cursor->error_out, digits == 0 ? FIRN_E_LAYOUT_SYNTAX : FIRN_E_LAYOUT_BITS,
-            position(cursor), "layout '%.60s': the field %c needs a number of bits from 1 to 64",
-            cursor->text, letter);
+            position(cursor), "layout '%s': the field %c needs a number of bits from 1 to 64",
+            cursor->shown, letter);
     }
     *bits = (uint8_t)number;
     layout->order[index] = (uint8_t)letter;
@@ -109,15 +111,15 @@ static int check_bits(const struct cursor *cursor, const firn_layout *layout)
                            layout->worker_bits + layout->sequence_bits + layout->unknown_bits;
     if (total > TOTAL_BITS_MAX) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_BITS, FIRN__NO_POSITION,
-                           "layout '%.60s': its fields add up to %u bits, and an id has 64: take "
+                           "layout '%s': its fields add up to %u bits, and an id has 64: take "
                            "%u away",
-                           cursor->text, total, total - TOTAL_BITS_MAX);
+                           cursor->shown, total, total - TOTAL_BITS_MAX);
     }
     if (firn__worker_number_bits(layout) > FIRN__WORKER_BITS_MAX) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_BITS, FIRN__NO_POSITION,
-                           "layout '%.60s': the worker number (d and w) has %u bits; at most %d "
+                           "layout '%s': the worker number (d and w) has %u bits; at most %d "
                            "are allowed",
-                           cursor->text, firn__worker_number_bits(layout), FIRN__WORKER_BITS_MAX);
+                           cursor->shown, firn__worker_number_bits(layout), FIRN__WORKER_BITS_MAX);
     }
     return FIRN_OK;
 }
@@ -139,9 +141,9 @@ static int read_fields(struct cursor *cursor, firn_layout *layout)
     while (*cursor->at != '/' && *cursor->at != '@' && *cursor->at != '\0') {
         if (index == FIELDS_MAX) {
             return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                               "layout '%.60s': at character %d: more than the five fields "
+                               "layout '%s': at character %d: more than the five fields "
                                "t, d, w, s and x",
-                               cursor->text, position(cursor) + 1);
+                               cursor->shown, position(cursor) + 1);
         }
         const int status = read_field(cursor, layout, index);
         if (status < 0) {
@@ -151,9 +153,9 @@ static int read_fields(struct cursor *cursor, firn_layout *layout)
     }
     if (index == 0) {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                           "layout '%.60s': no fields: write it like t41w10s12@2025-01-01, or name "
+                           "layout '%s': no fields: write it like t41w10s12@2025-01-01, or name "
                            "a preset such as twitter",
-                           cursor->text);
+                           cursor->shown);
     }
     const int status = check_bits(cursor, layout);
     if (status == FIRN_OK) {
@@ -186,23 +188,23 @@ static int read_tick(struct cursor *cursor, firn_layout *layout)
         if (layout->tick_ns < FIRN__TICK_MIN_NS || layout->tick_ns > FIRN__SECOND_NS ||
             FIRN__SECOND_NS % layout->tick_ns != 0) {
             return firn__error(cursor->error_out, FIRN_E_LAYOUT_TICK, position(cursor),
-                               "layout '%.60s': a tick is 1us to 1s and divides one second "
+                               "layout '%s': a tick is 1us to 1s and divides one second "
                                "evenly, such as 1us, 1ms, 10ms or 1s",
-                               cursor->text);
+                               cursor->shown);
         }
         return FIRN_OK;
     }
     return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                       "layout '%.60s': at character %d: expected a tick such as 1us, 10ms or 1s",
-                       cursor->text, position(cursor) + 1);
+                       "layout '%s': at character %d: expected a tick such as 1us, 10ms or 1s",
+                       cursor->shown, position(cursor) + 1);
 }
 
 static int epoch_error(const struct cursor *cursor, const char *why)
 {
     return firn__error(cursor->error_out, FIRN_E_LAYOUT_EPOCH, position(cursor),
-                       "layout '%.60s': the epoch %s: write a date such as 2025-01-01, or Unix "
+                       "layout '%s': the epoch %s: write a date such as 2025-01-01, or Unix "
                        "milliseconds such as 1735689600000",
-                       cursor->text, why);
+                       cursor->shown, why);
 }
 
 /* A number is Unix milliseconds; firn_time_parse() would refuse 0 and small ones. */
@@ -228,8 +230,8 @@ static int read_epoch(struct cursor *cursor, firn_layout *layout)
     }
     if (*cursor->at != '@') {
         return firn__error(cursor->error_out, FIRN_E_LAYOUT_SYNTAX, position(cursor),
-                           "layout '%.60s': at character %d: expected '@' and an epoch, or the end",
-                           cursor->text, position(cursor) + 1);
+                           "layout '%s': at character %d: expected '@' and an epoch, or the end",
+                           cursor->shown, position(cursor) + 1);
     }
     cursor->at++;
     if (cursor->at[0] != '\0' && strspn(cursor->at, "0123456789") == strlen(cursor->at)) {
@@ -260,9 +262,18 @@ static int check_life(const struct cursor *cursor, const firn_layout *layout)
         return FIRN_OK;
     }
     return firn__error(cursor->error_out, FIRN_E_LAYOUT_LIFE, FIRN__NO_POSITION,
-                       "layout '%.60s': %u bits of time reach beyond the year 294246: take fewer, "
+                       "layout '%s': %u bits of time reach beyond the year 294246: take fewer, "
                        "or a shorter tick",
-                       cursor->text, layout->time_bits);
+                       cursor->shown, layout->time_bits);
+}
+
+static void show(const char *text, char shown[SHOWN_SIZE])
+{
+    size_t i = 0;
+    for (; i < SHOWN_SIZE - 1 && text[i] != '\0'; i++) {
+        shown[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    shown[i] = '\0';
 }
 
 int firn_layout_parse(const char *text, firn_layout *layout_out, firn_error *error_out)
@@ -275,6 +286,7 @@ int firn_layout_parse(const char *text, firn_layout *layout_out, firn_error *err
         text = preset->layout;
     }
     struct cursor cursor = {.text = text, .at = text, .error_out = error_out};
+    show(text, cursor.shown);
     firn_layout layout = {0};
     int status = read_fields(&cursor, &layout);
     status = status < 0 ? status : read_tick(&cursor, &layout);
@@ -299,16 +311,19 @@ static void format_tick(int64_t tick_ns, char *buf, size_t buf_size)
     }
 }
 
-/* A date when the epoch is a midnight, else Unix milliseconds. */
+/* A date when the epoch is a midnight, else Unix milliseconds, or an instant when that number would
+ * be taken for seconds. */
 static void format_epoch(int64_t epoch_ms, char *buf, size_t buf_size)
 {
     char date[FIRN_TIME_TEXT_SIZE];
-    if (epoch_ms != 0 && epoch_ms % 86400000 == 0 &&
-        firn_time_format(epoch_ms * 1000, 0, date, sizeof date) == FIRN_OK) {
+    (void)firn_time_format(epoch_ms * 1000, 3, date, sizeof date);
+    if (epoch_ms != 0 && epoch_ms % 86400000 == 0) {
         (void)snprintf(buf, buf_size, "@%.10s", date);
-        return;
+    } else if (epoch_ms != 0 && epoch_ms < EPOCH_MIN_MS) {
+        (void)snprintf(buf, buf_size, "@%s", date);
+    } else {
+        (void)snprintf(buf, buf_size, "@%" PRId64, epoch_ms);
     }
-    (void)snprintf(buf, buf_size, "@%" PRId64, epoch_ms);
 }
 
 int firn_layout_format(const firn_layout *layout, char *buf, size_t buf_size)
@@ -318,7 +333,7 @@ int firn_layout_format(const firn_layout *layout, char *buf, size_t buf_size)
     }
     char text[FIRN_LAYOUT_TEXT_SIZE * 2];
     char tick[16];
-    char epoch[32];
+    char epoch[FIRN_TIME_TEXT_SIZE + 1];
     size_t size = 0;
     firn_layout copy = *layout;
     for (size_t i = 0; i < FIELDS_MAX && copy.order[i] != 0; i++) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const firn_preset presets[] = {
-    {"firn", "t41w10s12@2025-01-01", "the default; the first seed's app", "seed 000"},
+    {"firn", "t41w10s12@2025-01-01", "the default", "docs/design.md, \"Layout\""},
     {"twitter", "t41d5w5s12@1288834974657",
      "X; ids before 2010-11-05 are plain counters: give no time below 30000000000",
      "twitter-archive/snowflake tag snowflake-2010 IdWorker.scala"},

@@ -18,7 +18,7 @@
 #define relax() ((void)0)
 #endif
 
-static void sleep_for(int64_t span_ns)
+void firn__clock_sleep(int64_t span_ns)
 {
     const struct timespec span = {.tv_sec = span_ns / 1000000000, .tv_nsec = span_ns % 1000000000};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
@@ -53,6 +53,6 @@ int firn__clock_wait(int64_t at_ns, int64_t deadline_ns)
     }
     span_ns -= SPIN_NS;
     span_ns = span_ns < SLICE_NS ? span_ns : SLICE_NS;
-    sleep_for(span_ns < left_ns ? span_ns : left_ns);
+    firn__clock_sleep(span_ns < left_ns ? span_ns : left_ns);
     return 0;
 }

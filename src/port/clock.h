@@ -32,6 +32,8 @@ static inline int64_t firn__clock_monotonic_ns(void)
     return firn__clock_read_ns(CLOCK_MONOTONIC);
 }
 
+void firn__clock_sleep(int64_t span_ns);
+
 /*
  * Waits until CLOCK_REALTIME reads at_ns, or for a while: it sleeps until shortly before, in
  * slices, so that a clock that is set meanwhile is noticed, then spins.

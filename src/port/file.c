@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -63,4 +64,11 @@ int firn__file_exists(const char *path)
 {
     struct stat file;
     return stat(path, &file) == 0 ? 0 : errno;
+}
+
+const char *firn__file_reason(int reason, char buf[FIRN__REASON_SIZE])
+{
+    const char *text = strerrordesc_np(reason); /* unlike strerror(), safe among threads */
+    (void)snprintf(buf, FIRN__REASON_SIZE, "%s", text == NULL ? "unknown error" : text);
+    return buf;
 }

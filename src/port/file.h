@@ -19,6 +19,11 @@ const char *firn__file_network(const char *path);
 /* The same, of a statfs(2) f_type. */
 const char *firn__file_network_name(uint64_t type);
 
+#define FIRN__REASON_SIZE 64
+
+/* An errno as a sentence, for messages. Returns buf. */
+const char *firn__file_reason(int reason, char buf[FIRN__REASON_SIZE]);
+
 /* Whether there is anything at path. Returns 0, or an errno. */
 int firn__file_exists(const char *path);
 

@@ -419,7 +419,7 @@ static int swap(firn__holder *holder, const firn_worker *expected, const firn_wo
 static int acquire_once(firn__holder *holder, int64_t window_ms, firn__grant *grant_out,
                         firn_error *error_out)
 {
-    struct survey survey;
+    struct survey survey = {.found = false};
     const firn_worker *expected = NULL;
     firn_worker desired = {0};
     int status = firn__holder_read(holder, error_out);

@@ -357,7 +357,7 @@ static int publish(firn__session *session, const firn__grant *grant, firn_error 
 
 static int acquire(firn__session *session, firn_error *error_out)
 {
-    firn__grant grant;
+    firn__grant grant = {.start_ms = 0};
     /* R6: a new identity for every lease; also, a copied machine must not share one. */
     int status = firn__holder_renew_id(&session->holder, error_out);
     if (status == FIRN_OK) {

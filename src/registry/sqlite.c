@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -102,8 +101,7 @@ static int on_busy(void *context, int count)
         return 0;
     }
     const unsigned step = (unsigned)(getpid() + count) % BUSY_SLEEP_STEPS + 1;
-    const struct timespec span = {.tv_nsec = (long)step * BUSY_SLEEP_MIN_US * 1000};
-    (void)nanosleep(&span, NULL);
+    firn__clock_sleep((int64_t)step * BUSY_SLEEP_MIN_US * 1000);
     return 1;
 }
 
@@ -209,11 +207,12 @@ static int reach(struct store *store, firn_error *error_out)
     if (store->db != NULL) {
         return FIRN_OK;
     }
+    char text[FIRN__REASON_SIZE];
     const int reason = firn__file_exists(store->path);
     if (reason != 0) {
         const int status = reason == ENOENT ? FIRN_E_REGISTRY_MISSING : FIRN_E_REGISTRY_ACCESS;
         return firn__error(error_out, status, FIRN__NO_POSITION, "registry %.200s: %s: %s",
-                           store->path, strerror(reason), firn_status_hint(status));
+                           store->path, firn__file_reason(reason, text), firn_status_hint(status));
     }
     int status = connect(store, 0, error_out);
     status = status < 0 ? status : check_format(store, error_out);
@@ -234,6 +233,7 @@ static int store_open(const firn__url *url, int64_t timeout_ms, void **store_out
                       firn_error *error_out)
 {
     char folder[FIRN__URL_SIZE + 2];
+    char text[FIRN__REASON_SIZE];
     struct store *store = calloc(1, sizeof *store);
     if (store == NULL) {
         return firn__error(error_out, FIRN_E_MEMORY, FIRN__NO_POSITION, NULL);
@@ -249,7 +249,8 @@ static int store_open(const firn__url *url, int64_t timeout_ms, void **store_out
         const int status = reason != 0 ? FIRN_E_REGISTRY_ACCESS : FIRN_E_REGISTRY_NETWORK;
         (void)firn__error(error_out, status, FIRN__NO_POSITION,
                           "registry %.200s: folder %.200s: %s: %s", store->path, folder,
-                          reason != 0 ? strerror(reason) : network, firn_status_hint(status));
+                          reason != 0 ? firn__file_reason(reason, text) : network,
+                          firn_status_hint(status));
         free(store);
         return status;
     }
@@ -268,10 +269,12 @@ static int store_identify(void *context, char identity_out[FIRN_IDENTITY_SIZE],
                           firn_error *error_out)
 {
     const struct store *store = context;
+    char text[FIRN__REASON_SIZE];
     const int reason = firn__file_identity(store->path, identity_out, FIRN_IDENTITY_SIZE);
     return reason == 0 ? FIRN_OK
                        : firn__error(error_out, FIRN_E_REGISTRY_MISSING, FIRN__NO_POSITION,
-                                     "registry %.200s: %s: %s", store->path, strerror(reason),
+                                     "registry %.200s: %s: %s", store->path,
+                                     firn__file_reason(reason, text),
                                      firn_status_hint(FIRN_E_REGISTRY_MISSING));
 }
 
