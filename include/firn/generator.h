@@ -141,7 +141,10 @@ typedef struct firn_run {
     uint64_t span_ns;
     uint64_t next;
     uint64_t left;
+    uint64_t stride;
     uint64_t fork_mark;
+    uint32_t coarse; /* which clock the run was begun with */
+    uint32_t reserved;
 } firn_run;
 
 /* Counters since firn_generator_init(). */

@@ -22,38 +22,6 @@ int firn__generate_batch(firn_generator *gen, const firn__environment *env, uint
     }
 }
 
-/* The tick that the coarse clock stands for, when it is good enough: its lag is bounded, and the
- * word proves that the precise clock has stood at the word's tick. */
-static bool coarse_tick(const firn_generator *gen, uint64_t word, uint64_t *tick_out)
-{
-    const int64_t now_ns = firn__clock_coarse_ns();
-    if (now_ns < gen->epoch_ns) {
-        return false;
-    }
-    const uint64_t tick = firn__generator_tick(gen, now_ns);
-    const uint64_t word_tick = firn__word_tick(&gen->rules, word);
-    *tick_out = tick < word_tick ? word_tick : tick;
-    return *tick_out - tick <= gen->coarse_ticks;
-}
-
-int firn__generate_coarse(firn_generator *gen, uint64_t *id_out)
-{
-    const uint64_t word = firn__load(&gen->word);
-    uint64_t tick;
-    firn_batch batch;
-    if (!coarse_tick(gen, word, &tick)) {
-        return FIRN__STALE;
-    }
-    if (firn__generator_add(gen, word, tick, id_out)) {
-        return FIRN_OK;
-    }
-    if (firn__generator_take(gen, word, tick, 1, false, &batch) != FIRN_OK) {
-        return FIRN__STALE;
-    }
-    *id_out = batch.first;
-    return FIRN_OK;
-}
-
 int firn_generator_next(firn_generator *gen, uint64_t *id_out)
 {
     if (!firn__generator_ready(gen) || id_out == NULL) {
@@ -149,7 +117,8 @@ int firn_run_init(firn_run *run, firn_generator *gen)
     if (mark == 0) {
         return FIRN_E_UNSUPPORTED;
     }
-    *run = (firn_run){.generator = gen, .fork_mark = mark};
+    *run =
+        (firn_run){.generator = gen, .fork_mark = mark, .coarse = gen->clock == FIRN_CLOCK_COARSE};
     return FIRN_OK;
 }
 
@@ -158,7 +127,7 @@ static int take_run(firn_generator *gen, const firn__environment *env, firn_batc
     if (gen->clock == FIRN_CLOCK_COARSE && env == NULL) {
         const uint64_t word = firn__load(&gen->word);
         uint64_t tick;
-        if (coarse_tick(gen, word, &tick) &&
+        if (firn__coarse_tick(gen, word, &tick) &&
             firn__generator_take(gen, word, tick, FIRN__RUN_IDS, false, batch_out) == FIRN_OK) {
             return FIRN_OK;
         }
@@ -178,6 +147,7 @@ int firn__generate_refill(firn_run *run, const firn__environment *env, uint64_t 
         run->from_ns = gen->epoch_ns + (int64_t)(tick * gen->tick_ns - lag_ns);
         run->span_ns = gen->tick_ns + lag_ns;
         run->next = batch.first + batch.stride;
+        run->stride = batch.stride;
         run->left = batch.count - 1;
         *id_out = batch.first;
     }
@@ -186,17 +156,12 @@ int firn__generate_refill(firn_run *run, const firn__environment *env, uint64_t 
 
 int firn_run_next(firn_run *run, uint64_t *id_out)
 {
-    if (run == NULL || id_out == NULL || !firn__generator_ready(run->generator) ||
-        firn__memory_fork_word == NULL) {
+    if (run == NULL || id_out == NULL) {
         return FIRN_E_ARGUMENT;
     }
-    if (*firn__memory_fork_word != run->fork_mark) {
-        run->left = 0;
-        run->fork_mark = firn__memory_fork_mark();
-        if (run->fork_mark == 0) {
-            return FIRN_E_RANDOM;
-        }
+    if (firn__generate_run(run, NULL, id_out)) {
+        return FIRN_OK;
     }
-    const int status = firn__generate_run(run, NULL, id_out);
-    return status == FIRN__STALE ? firn__generate_refill(run, NULL, id_out) : status;
+    const int status = firn_run_init(run, run->generator);
+    return status < 0 ? status : firn__generate_refill(run, NULL, id_out);
 }

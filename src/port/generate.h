@@ -25,17 +25,44 @@ static inline int firn__generate_precise(firn_generator *gen, const firn__enviro
     }
 }
 
-/* One id by the coarse clock; FIRN__STALE leaves it to the precise one. */
-int firn__generate_coarse(firn_generator *gen, uint64_t *id_out);
+/* The tick that the coarse clock stands for, when it is good enough: its lag is bounded, and the
+ * word proves that the precise clock has stood at the word's tick. */
+static inline bool firn__coarse_tick(const firn_generator *gen, uint64_t word, uint64_t *tick_out)
+{
+    const int64_t now_ns = firn__clock_coarse_ns();
+    if (now_ns < gen->epoch_ns) {
+        return false;
+    }
+    const uint64_t tick = firn__generator_tick(gen, now_ns);
+    const uint64_t word_tick = firn__word_tick(&gen->rules, word);
+    *tick_out = tick < word_tick ? word_tick : tick;
+    return *tick_out - tick <= gen->coarse_ticks;
+}
+
+/* One id by the coarse clock; false leaves it to the precise one. */
+static inline bool firn__generate_coarse(firn_generator *gen, uint64_t *id_out)
+{
+    const uint64_t word = firn__load(&gen->word);
+    uint64_t tick;
+    firn_batch batch;
+    if (!firn__coarse_tick(gen, word, &tick)) {
+        return false;
+    }
+    if (firn__generator_add(gen, word, tick, id_out)) {
+        return true;
+    }
+    if (firn__generator_take(gen, word, tick, 1, false, &batch) != FIRN_OK) {
+        return false;
+    }
+    *id_out = batch.first;
+    return true;
+}
 
 static inline int firn__generate_one(firn_generator *gen, const firn__environment *env,
                                      uint64_t *id_out)
 {
-    if (gen->clock == FIRN_CLOCK_COARSE && env == NULL) {
-        const int status = firn__generate_coarse(gen, id_out);
-        if (status != FIRN__STALE) {
-            return status;
-        }
+    if (gen->clock == FIRN_CLOCK_COARSE && env == NULL && firn__generate_coarse(gen, id_out)) {
+        return FIRN_OK;
     }
     return firn__generate_precise(gen, env, id_out);
 }
@@ -55,19 +82,22 @@ static inline bool firn__generate_worth_waiting(int status)
 /* Waits for the tick after the word's, or a part of the way. Returns FIRN_OK or FIRN_E_DEADLINE. */
 int firn__generate_wait(firn_generator *gen, const firn__environment *env, int64_t deadline_ns);
 
-/* One id from a run, which must be of this process; FIRN__STALE when it has none for this tick. */
-static inline int firn__generate_run(firn_run *run, const firn__environment *env, uint64_t *id_out)
+/* One id from a run; false when it has none that is good for this process and this tick. */
+static inline bool firn__generate_run(firn_run *run, const firn__environment *env, uint64_t *id_out)
 {
-    const firn_generator *gen = run->generator;
-    const int64_t now_ns = gen->clock == FIRN_CLOCK_COARSE && env == NULL ? firn__clock_coarse_ns()
-                                                                          : firn__real_ns(env);
-    if (run->left == 0 || (uint64_t)(now_ns - run->from_ns) >= run->span_ns) {
-        return FIRN__STALE;
+    if (run->left == 0 || *firn__memory_fork_word != run->fork_mark) {
+        return false;
+    }
+    const int64_t now_ns =
+        run->coarse && env == NULL ? firn__clock_coarse_ns() : firn__real_ns(env);
+    /* One comparison for both ends: earlier wraps to a huge number. */
+    if ((uint64_t)(now_ns - run->from_ns) >= run->span_ns) {
+        return false;
     }
     *id_out = run->next;
-    run->next += UINT64_C(1) << gen->sequence_shift;
+    run->next += run->stride;
     run->left--;
-    return FIRN_OK;
+    return true;
 }
 
 /* Drops what a run holds, takes a new one and gives its first id. */

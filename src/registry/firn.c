@@ -297,12 +297,9 @@ int firn_next_run(firn *ids, firn_run *run, uint64_t *id_out)
         return FIRN_E_ARGUMENT;
     }
     firn__lease *lease = usable_lease(ids);
-    if (lease != NULL && run->generator == &lease->generator && run->left != 0 &&
-        *firn__memory_fork_word == run->fork_mark) {
-        const int status = firn__generate_run(run, ids->env, id_out);
-        if (status != FIRN__STALE) {
-            return status;
-        }
+    if (lease != NULL && run->generator == &lease->generator &&
+        firn__generate_run(run, ids->env, id_out)) {
+        return FIRN_OK;
     }
     int status = FIRN_E_WINDOW;
     for (int i = 0; i < REFRESH_TRIES_MAX && needs_lease(status); i++) {
