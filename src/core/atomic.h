@@ -45,6 +45,11 @@ static inline uint64_t firn__count_read(const uint64_t *at)
     return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
+static inline void firn__count_write(uint64_t *at, uint64_t value)
+{
+    __atomic_store_n(at, value, __ATOMIC_RELAXED);
+}
+
 static inline void firn__count_add(uint64_t *at, uint64_t addend)
 {
     (void)__atomic_fetch_add(at, addend, __ATOMIC_RELAXED);

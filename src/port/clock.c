@@ -4,11 +4,21 @@
 /* Waiting for a tick, precisely and cheaply. What to do after the wait is the caller's. */
 #include "port/clock.h"
 
-/* Sleeps end late by the timer slack (50 us by default) and by what the scheduler needs; the rest
- * is spun. bench: firn bench, "wait". */
-#define SPIN_NS 90000
+#include "core/atomic.h"
+
+/* Sleeps end late: by the timer slack (50 us by default) and by what the scheduler and, in a virtual
+ * machine, the host need; 10 to 200 us in all. The rest of a wait is spun, so how long to spin is
+ * learnt from how late sleeps were: at once when one was later, slowly back when they are not. */
+#define LATE_FIRST_NS 100000
+#define LATE_MIN_NS   20000
+#define LATE_MAX_NS   300000
+#define LATE_DECAY    128
+/* The latest sleeps may end this long after the tick's start: spinning for them costs more. */
+#define LATE_ALLOWED_NS 25000
 /* A clock that is set during a sleep is noticed after this long. */
 #define SLICE_NS 20000000
+
+static uint64_t late_ns = LATE_FIRST_NS;
 
 #if defined(__x86_64__) || defined(__i386__)
 #define relax() __builtin_ia32_pause()
@@ -22,6 +32,16 @@ void firn__clock_sleep(int64_t span_ns)
 {
     const struct timespec span = {.tv_sec = span_ns / 1000000000, .tv_nsec = span_ns % 1000000000};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
+}
+
+/* Two threads that learn at once may lose one lesson; the next one follows. */
+static void learn(int64_t late)
+{
+    const int64_t known = (int64_t)firn__count_read(&late_ns);
+    int64_t next = late > known ? late : known - (known - late) / LATE_DECAY;
+    next = next < LATE_MIN_NS ? LATE_MIN_NS : next;
+    next = next > LATE_MAX_NS ? LATE_MAX_NS : next;
+    firn__count_write(&late_ns, (uint64_t)next);
 }
 
 static void spin_until(int64_t at_ns, int64_t now_ns)
@@ -46,13 +66,15 @@ int firn__clock_wait(int64_t at_ns, int64_t deadline_ns)
     if (now_ns >= at_ns) {
         return 0;
     }
-    int64_t span_ns = at_ns - now_ns;
-    if (span_ns <= SPIN_NS) {
+    int64_t span_ns = at_ns - now_ns - (int64_t)firn__count_read(&late_ns) + LATE_ALLOWED_NS;
+    if (span_ns <= LATE_ALLOWED_NS) {
         spin_until(at_ns, now_ns);
         return 0;
     }
-    span_ns -= SPIN_NS;
     span_ns = span_ns < SLICE_NS ? span_ns : SLICE_NS;
-    firn__clock_sleep(span_ns < left_ns ? span_ns : left_ns);
+    span_ns = span_ns < left_ns ? span_ns : left_ns;
+    const int64_t began_ns = firn__clock_monotonic_ns();
+    firn__clock_sleep(span_ns);
+    learn(firn__clock_monotonic_ns() - began_ns - span_ns);
     return 0;
 }
