@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -327,19 +328,18 @@ static int measure_waits(struct samples *late_us, int64_t budget_ns)
     return EXIT_GOOD;
 }
 
-/* Resident memory of this process, from /proc/self/statm; -1 when it is not told. */
+/* Resident memory of this process, the second number of /proc/self/statm; -1 when it is not told. */
 static int64_t resident_bytes(void)
 {
-    long long pages = -1;
+    char line[128];
     FILE *file = fopen("/proc/self/statm", "r");
     if (file == NULL) {
         return -1;
     }
-    if (fscanf(file, "%*s %lld", &pages) != 1) {
-        pages = -1;
-    }
+    const char *text = fgets(line, sizeof line, file);
     (void)fclose(file);
-    return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+    const char *second = text != NULL ? strchr(text, ' ') : NULL;
+    return second != NULL ? strtoll(second, NULL, 10) * sysconf(_SC_PAGESIZE) : -1;
 }
 
 /* What an open handle adds, over many, so that pages count little; -1 when it cannot be told. */

@@ -282,7 +282,7 @@ static void check_file_system(struct doctor *doctor)
 {
     char path[PATH_MAX];
     struct statfs found;
-    (void)strcpy(path, doctor->choice.path);
+    memcpy(path, doctor->choice.path, sizeof path);
     /* Before the first use neither the file nor its folders need exist. */
     while (path[0] != '\0' && statfs(path, &found) != 0) {
         char *slash = strrchr(path, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The firn authors */
 
-/* The man page firn(1). */
+/* The man page firn(1), made from the tables that also make the help. */
 #ifndef FIRN_CLI_MANUAL_H
 #define FIRN_CLI_MANUAL_H
 

@@ -142,7 +142,7 @@ bool registry_choose(const char *option, struct registry_choice *choice_out)
             return choose_own(prefix, choice_out);
         }
     }
-    (void)strcpy(choice_out->url, url);
+    memcpy(choice_out->url, url, strlen(url) + 1);
     path_of(url, choice_out->path);
     return true;
 }
@@ -174,7 +174,7 @@ bool registry_folder_make(const struct registry_choice *choice)
     if (!choice->own) {
         return true;
     }
-    (void)strcpy(folder, choice->path);
+    memcpy(folder, choice->path, sizeof folder);
     *strrchr(folder, '/') = '\0';
     const int error = folders_make(folder, geteuid() == 0 ? 0755 : 0700);
     if (error != 0) {

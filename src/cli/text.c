@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "firn/time.h"
@@ -92,7 +91,8 @@ char *text_relative(int64_t at_us, int64_t now_us, char *buf)
 {
     char span[TEXT_SIZE];
     if (at_us == now_us) {
-        return strcpy(buf, "now");
+        (void)snprintf(buf, TEXT_SIZE, "now");
+        return buf;
     }
     if (at_us < now_us) {
         (void)snprintf(buf, TEXT_SIZE, "%.50s ago", text_span(now_us - at_us, span));

@@ -28,6 +28,11 @@
 #define ACQUIRE_TRIES_MAX 64
 /* A clock is taken to be wrong only when this many marks say so. */
 #define WITNESSES_MIN 2
+/* A mark further ahead than this is a poisoned one, not a witness: a clock so far behind is older than
+ * the library. */
+#define WITNESS_MAX_MS (INT64_C(366) * 86400000)
+/* Nor does a library run thirty years after it was built. */
+#define LIBRARY_LIFE_MS (INT64_C(30) * 366 * 86400000)
 
 /* What a look at all records found. */
 struct survey {
@@ -158,18 +163,19 @@ static int check_wanted(const firn_realm *realm, const firn_layout *layout, firn
     return FIRN_OK;
 }
 
-/* R7: the clock is not before the library's build date, and agrees with the store's. */
+/* R7: the clock is neither before the library's build date nor far beyond it, and agrees with the
+ * store's. */
 static int check_clock(const firn__holder *holder, int64_t at_ms, firn_error *error_out)
 {
     char ours[FIRN_TIME_TEXT_SIZE];
     char other[FIRN_TIME_TEXT_SIZE];
     const int64_t build_ms = INT64_C(1000) * FIRN_BUILD_DATE_S;
     format_ms(at_ms, ours, sizeof ours);
-    if (at_ms < build_ms) {
+    if (at_ms < build_ms || at_ms > build_ms + LIBRARY_LIFE_MS) {
         format_ms(build_ms, other, sizeof other);
         return firn__error(error_out, FIRN_E_CLOCK_SKEW, FIRN__NO_POSITION,
-                           "this clock reads %s, before this library was built (%s): set the clock",
-                           ours, other);
+                           "this clock reads %s, %s this library was built (%s): set the clock",
+                           ours, at_ms < build_ms ? "before" : "more than 30 years after", other);
     }
     int64_t store_ms;
     const int status = holder->backend->clock(holder->store, &store_ms, error_out);
@@ -252,7 +258,8 @@ static void survey_record(const firn__holder *holder, struct survey *survey, int
     const firn_realm *realm = &holder->realm;
     survey->record_count++;
     survey->next_number += record->worker == survey->next_number;
-    if (record->mark_ms - realm->window_ms > at_ms + realm->skew_max_ms) {
+    const int64_t ahead_ms = record->mark_ms - realm->window_ms - at_ms;
+    if (ahead_ms > realm->skew_max_ms && ahead_ms <= WITNESS_MAX_MS) {
         survey->ahead_count++;
     }
     if (holder->worker == (int64_t)record->worker) {

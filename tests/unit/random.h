@@ -40,4 +40,10 @@ static inline uint64_t random_any_size(uint64_t *state)
     return bits == 0 ? 0 : random_next(state) >> (64 - bits);
 }
 
+/* 0 to limit - 1. */
+static inline uint64_t random_below(uint64_t *state, uint64_t limit)
+{
+    return random_next(state) % limit;
+}
+
 #endif
