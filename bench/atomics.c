@@ -139,8 +139,8 @@ static int by_size(const void *a, const void *b)
 
 int main(int count, char **arguments)
 {
-    const int threads = count > 1 ? atoi(arguments[1]) : 2;
-    const double seconds = count > 2 ? atof(arguments[2]) : 10;
+    const int threads = count > 1 ? (int)strtol(arguments[1], NULL, 10) : 2;
+    const double seconds = count > 2 ? strtod(arguments[2], NULL) : 10;
     double results[WAY_COUNT][REPEATS];
     firn_layout layout;
     if (threads < 1 || threads > THREADS_MAX || seconds <= 0 ||

@@ -109,7 +109,7 @@ static void measure(const char *name, void (*run)(int, int64_t), int lanes, int6
 
 int main(int count, char **arguments)
 {
-    const double seconds = count > 1 ? atof(arguments[1]) : 10;
+    const double seconds = count > 1 ? strtod(arguments[1], NULL) : 10;
     shared = firn__memory_share(sizeof *shared);
     if (seconds <= 0 || shared == NULL) {
         (void)fprintf(stderr, "usage: bench-ceiling [SECONDS]\n");

@@ -4,6 +4,7 @@
 /* The text of a layout, read and written. The grammar is at the top of firn/layout.h; what a layout
  * can do is layout.c's. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -271,7 +272,8 @@ static void show(const char *text, char shown[SHOWN_SIZE])
 {
     size_t i = 0;
     for (; i < SHOWN_SIZE - 1 && text[i] != '\0'; i++) {
-        shown[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+        const bool printable = text[i] >= ' ' && text[i] <= '~';
+        shown[i] = (char)(printable ? text[i] : '?');
     }
     shown[i] = '\0';
 }
