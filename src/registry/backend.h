@@ -7,7 +7,8 @@
  * and when, is lease.c's, once for all backends.
  *
  * A backend is used by one thread at a time, and by the process that opened it alone. Every
- * function ends within the timeout that open() was given. A function that fails fills in error_out.
+ * function ends within the timeout that open() was given. A function that fails fills in error_out,
+ * but for FIRN_E_CONFLICT and FIRN_E_UNSUPPORTED, which are answers.
  */
 #ifndef FIRN_REGISTRY_BACKEND_H
 #define FIRN_REGISTRY_BACKEND_H

@@ -264,8 +264,9 @@ static int mem_adopt(void *context, int64_t floor_ms, int64_t raise_ms, const ch
 static int mem_clock(void *context, int64_t *now_ms_out, firn_error *error_out)
 {
     const struct store *store = context;
+    (void)error_out;
     if (!store->faults.has_clock) {
-        return firn__error(error_out, FIRN_E_UNSUPPORTED, FIRN__NO_POSITION, NULL);
+        return FIRN_E_UNSUPPORTED;
     }
     *now_ms_out = store->faults.clock_ms;
     return FIRN_OK;

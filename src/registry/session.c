@@ -622,10 +622,12 @@ static void stop_thread(firn__session *session)
 static void keep_inherited(firn__session *session)
 {
     static firn__session *kept;
+    sessions_lock();
     if (session != NULL) {
         session->inherited = kept;
         kept = session;
     }
+    sessions_unlock();
 }
 
 void firn__session_close(firn__session *session)

@@ -664,7 +664,8 @@ static int store_clock(void *context, int64_t *now_ms_out, firn_error *error_out
 {
     (void)context;
     (void)now_ms_out;
-    return firn__error(error_out, FIRN_E_UNSUPPORTED, FIRN__NO_POSITION, NULL);
+    (void)error_out;
+    return FIRN_E_UNSUPPORTED;
 }
 
 const firn__backend firn__sqlite_backend = {
