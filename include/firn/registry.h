@@ -44,6 +44,7 @@ typedef struct firn_realm {
     uint32_t worker_first; /* workers that leases may have: first to last */
     uint32_t worker_last;  /* UINT32_MAX: the layout's last */
     uint32_t workers_used; /* how many workers were ever leased: records that must exist */
+    int64_t floor_ms;      /* workers without a record are free from then on; 0 until an adoption */
     uint32_t adoptions;    /* how often a copy or a repaired store was adopted */
     char identity[FIRN_IDENTITY_SIZE]; /* of the store that it was made in, or adopted by */
     uint32_t allow; /* for firn_registry_create(): FIRN_ALLOW_SHORT_LIFE, or 0; not stored */

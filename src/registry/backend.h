@@ -56,9 +56,9 @@ typedef struct firn__backend {
     int (*swap)(void *store, const firn_realm *realm, const firn_worker *expected,
                 const firn_worker *desired, firn_error *error_out);
 
-    /* Raises every mark by raise_ms above itself or floor_ms, whichever is later, with new
-     * attempts; records the present identity; counts the adoption and logs the reason: in one step.
-     */
+    /* Raises every mark by raise_ms above itself or floor_ms, whichever is later, with new attempts;
+     * sets the realm's floor_ms, its workers_used to the records there are, and its identity to the
+     * present one; counts the adoption and logs the reason: in one step. */
     int (*adopt)(void *store, int64_t floor_ms, int64_t raise_ms, const char *reason,
                  firn_error *error_out);
 

@@ -245,11 +245,10 @@ int firn__holder_probe(firn__holder *holder, firn_error *error_out)
     return status == FIRN_E_CONFLICT ? FIRN_OK : status;
 }
 
-static int64_t free_ms(const firn__holder *holder, const firn_worker *record)
+static int64_t free_ms(const firn__holder *holder, int64_t mark_ms)
 {
-    return record->mark_ms > INT64_MAX - holder->realm.grace_ms
-               ? INT64_MAX
-               : record->mark_ms + holder->realm.grace_ms;
+    return mark_ms > INT64_MAX - holder->realm.grace_ms ? INT64_MAX
+                                                        : mark_ms + holder->realm.grace_ms;
 }
 
 static void survey_record(const firn__holder *holder, struct survey *survey, int64_t at_ms,
@@ -269,7 +268,7 @@ static void survey_record(const firn__holder *holder, struct survey *survey, int
     if (record->worker < realm->worker_first || record->worker > realm->worker_last) {
         return;
     }
-    const int64_t free_at_ms = free_ms(holder, record);
+    const int64_t free_at_ms = free_ms(holder, record->mark_ms);
     if (free_at_ms >= at_ms) {
         survey->retry_ms = free_at_ms < survey->retry_ms ? free_at_ms : survey->retry_ms;
         return;
@@ -342,46 +341,46 @@ static int choose_wish(firn__holder *holder, const struct survey *survey, int64_
                        firn_error *error_out)
 {
     desired->worker = (uint32_t)holder->worker;
-    if (!survey->wish_exists) {
-        *expected_out = NULL;
-        return FIRN_OK;
-    }
-    holder->retry_ms = free_ms(holder, &survey->wish);
+    *expected_out = survey->wish_exists ? &survey->wish : NULL;
+    holder->retry_ms =
+        free_ms(holder, survey->wish_exists ? survey->wish.mark_ms : holder->realm.floor_ms);
     if (holder->retry_ms < at_ms) {
-        *expected_out = &survey->wish;
         return FIRN_OK;
     }
     char until[FIRN_TIME_TEXT_SIZE];
     format_ms(holder->retry_ms, until, sizeof until);
-    return firn__error(
-        error_out, FIRN_E_WORKER_HELD, FIRN__NO_POSITION,
-        "worker %u %s '%s' until %s: wait, or choose another number", survey->wish.worker,
-        survey->wish.released ? "was released, and stays reserved for" : "is held by",
-        survey->wish.note, until);
+    if (!survey->wish_exists) {
+        return firn__error(error_out, FIRN_E_WORKER_HELD, FIRN__NO_POSITION,
+                           "worker %u has no record, and the registry was adopted: it is reserved "
+                           "until %s: wait, or choose another number",
+                           desired->worker, until);
+    }
+    return firn__error(error_out, FIRN_E_WORKER_HELD, FIRN__NO_POSITION,
+                       "worker %u %s '%s', and reserved until %s: wait, or choose another number",
+                       desired->worker, survey->wish.released ? "was released by" : "is held by",
+                       survey->wish.note, until);
 }
 
 /* Any worker: one that is free, or a new one. */
-static int choose_any(firn__holder *holder, const struct survey *survey,
+static int choose_any(firn__holder *holder, const struct survey *survey, int64_t at_ms,
                       const firn_worker **expected_out, firn_worker *desired, firn_error *error_out)
 {
-    if (survey->found) {
-        *expected_out = &survey->chosen;
-        desired->worker = survey->chosen.worker;
+    const firn_realm *realm = &holder->realm;
+    const bool has_new = survey->next_number <= realm->worker_last;
+    const int64_t new_ms = has_new ? free_ms(holder, realm->floor_ms) : INT64_MAX;
+    if (survey->found || new_ms < at_ms) {
+        *expected_out = survey->found ? &survey->chosen : NULL;
+        desired->worker = survey->found ? survey->chosen.worker : (uint32_t)survey->next_number;
         return FIRN_OK;
     }
-    if (survey->next_number <= holder->realm.worker_last) {
-        *expected_out = NULL;
-        desired->worker = (uint32_t)survey->next_number;
-        return FIRN_OK;
-    }
-    holder->retry_ms = survey->retry_ms;
+    holder->retry_ms = new_ms < survey->retry_ms ? new_ms : survey->retry_ms;
     char until[FIRN_TIME_TEXT_SIZE];
-    format_ms(survey->retry_ms, until, sizeof until);
+    format_ms(holder->retry_ms, until, sizeof until);
     return firn__error(error_out, FIRN_E_WORKERS_BUSY, FIRN__NO_POSITION,
                        "all %u workers (%u to %u) are held; the first is free at %s: wait, or see "
                        "'firn workers' for who holds them",
-                       holder->realm.worker_last - holder->realm.worker_first + 1,
-                       holder->realm.worker_first, holder->realm.worker_last, until);
+                       realm->worker_last - realm->worker_first + 1, realm->worker_first,
+                       realm->worker_last, until);
 }
 
 /* R3 and R7: the mark grows, and stays inside the layout's life. */
@@ -438,15 +437,14 @@ static int acquire_once(firn__holder *holder, int64_t window_ms, firn__grant *gr
         return status;
     }
     status = holder->worker == FIRN__ANY_WORKER
-                 ? choose_any(holder, &survey, &expected, &desired, error_out)
+                 ? choose_any(holder, &survey, at_ms, &expected, &desired, error_out)
                  : choose_wish(holder, &survey, at_ms, &expected, &desired, error_out);
     if (status < 0) {
         return status;
     }
-    if (expected != NULL) {
-        desired.counter = expected->counter;
-        desired.mark_ms = expected->mark_ms;
-    }
+    /* A worker without a record may have had one before an adoption; its mark is the floor then. */
+    desired.counter = expected == NULL ? 0 : expected->counter;
+    desired.mark_ms = expected == NULL ? holder->realm.floor_ms : expected->mark_ms;
     const int64_t start_ms = desired.mark_ms;
     status = raise_mark(holder, later(start_ms, at_ms), window_ms, &desired.mark_ms, error_out);
     status = status < 0 ? status : sign(holder, &desired, error_out);
@@ -462,10 +460,9 @@ static int acquire_once(firn__holder *holder, int64_t window_ms, firn__grant *gr
 static int64_t window_or_default(const firn__holder *holder, int64_t window_ms)
 {
     const int64_t two_ticks_ms = 2 * holder->layout.tick_ns / 1000000 + 1;
-    if (window_ms <= 0 || window_ms > holder->realm.window_ms) {
-        return holder->realm.window_ms;
-    }
-    return window_ms < two_ticks_ms ? two_ticks_ms : window_ms;
+    const int64_t wanted_ms = window_ms < two_ticks_ms ? two_ticks_ms : window_ms;
+    return window_ms <= 0 || wanted_ms > holder->realm.window_ms ? holder->realm.window_ms
+                                                                 : wanted_ms;
 }
 
 int firn__lease_acquire(firn__holder *holder, int64_t window_ms, firn__grant *grant_out,

@@ -77,12 +77,8 @@ static void mem_close(void *store)
     (void)store; /* it outlives its users, as a registry must */
 }
 
-static int mem_identify(void *context, char identity_out[FIRN_IDENTITY_SIZE], firn_error *error_out)
+static void identify(const struct store *store, char identity_out[FIRN_IDENTITY_SIZE])
 {
-    const struct store *store = context;
-    if (store->faults.read_status < 0) {
-        return firn__error(error_out, store->faults.read_status, FIRN__NO_POSITION, NULL);
-    }
     if (store->faults.identity != NULL) {
         (void)snprintf(identity_out, FIRN_IDENTITY_SIZE, "%s", store->faults.identity);
     } else {
@@ -90,6 +86,15 @@ static int mem_identify(void *context, char identity_out[FIRN_IDENTITY_SIZE], fi
         (void)snprintf(identity_out, FIRN_IDENTITY_SIZE, "memory of process %016" PRIx64,
                        firn__memory_fork_mark());
     }
+}
+
+static int mem_identify(void *context, char identity_out[FIRN_IDENTITY_SIZE], firn_error *error_out)
+{
+    const struct store *store = context;
+    if (store->faults.read_status < 0) {
+        return firn__error(error_out, store->faults.read_status, FIRN__NO_POSITION, NULL);
+    }
+    identify(store, identity_out);
     return FIRN_OK;
 }
 
@@ -187,12 +192,17 @@ static bool same_realm(const firn_realm *a, const firn_realm *b)
 static int swap_record(struct store *store, const firn_realm *realm, const firn_worker *expected,
                        const firn_worker *desired)
 {
+    char identity[FIRN_IDENTITY_SIZE];
     firn_worker *stored = record_find(store, desired->worker);
     if (store->faults.accepts_all) {
         return FIRN_OK;
     }
     if (!store->has_realm || !same_realm(&store->realm, realm)) {
         return FIRN_E_CONFLICT;
+    }
+    identify(store, identity);
+    if (strcmp(identity, realm->identity) != 0) {
+        return FIRN_E_REGISTRY_MOVED;
     }
     if (expected == NULL) {
         return stored == NULL && store->realm.workers_used == realm->workers_used
@@ -223,25 +233,6 @@ static int mem_swap(void *context, const firn_realm *realm, const firn_worker *e
     return status;
 }
 
-/* As sqlite.c's: a record for every number that may have been used and has none. */
-static int restore_records(struct store *store, int64_t floor_ms)
-{
-    uint64_t last = (uint64_t)store->realm.worker_first + store->realm.workers_used;
-    if (store->record_count > 0 && store->records[store->record_count - 1].worker >= last) {
-        last = (uint64_t)store->records[store->record_count - 1].worker + 1;
-    }
-    int status = FIRN_OK;
-    const bool lost = store->realm.workers_used > store->record_count;
-    for (uint64_t worker = store->realm.worker_first; lost && worker < last; worker++) {
-        const firn_worker record = {.worker = (uint32_t)worker, .released = 1, .mark_ms = floor_ms};
-        if (status == FIRN_OK && record_find(store, record.worker) == NULL) {
-            status = record_add(store, &record);
-        }
-    }
-    store->realm.workers_used = (uint32_t)store->record_count;
-    return status;
-}
-
 static int mem_adopt(void *context, int64_t floor_ms, int64_t raise_ms, const char *reason,
                      firn_error *error_out)
 {
@@ -254,9 +245,13 @@ static int mem_adopt(void *context, int64_t floor_ms, int64_t raise_ms, const ch
         const int64_t raised_ms = record->mark_ms + raise_ms;
         record->mark_ms = raised_ms > floor_ms ? raised_ms : floor_ms;
         record->counter++;
+        status = firn__random(record->attempt, sizeof record->attempt);
     }
-    status = status < 0 ? status : restore_records(store, floor_ms);
-    store->realm.adoptions += status == FIRN_OK;
+    if (status == FIRN_OK) {
+        store->realm.floor_ms = floor_ms;
+        store->realm.workers_used = (uint32_t)store->record_count;
+        store->realm.adoptions++;
+    }
     (void)pthread_mutex_unlock(&stores_mutex);
     return status;
 }

@@ -45,7 +45,8 @@ static const char schema[] =
     " one INTEGER PRIMARY KEY CHECK (one = 1), uuid BLOB NOT NULL, layout TEXT NOT NULL,"
     " window_ms INTEGER NOT NULL, grace_ms INTEGER NOT NULL, skew_max_ms INTEGER NOT NULL,"
     " worker_first INTEGER NOT NULL, worker_last INTEGER NOT NULL,"
-    " workers_used INTEGER NOT NULL, adoptions INTEGER NOT NULL, identity TEXT NOT NULL);"
+    " workers_used INTEGER NOT NULL, adoptions INTEGER NOT NULL, identity TEXT NOT NULL,"
+    " floor_ms INTEGER NOT NULL);"
     "CREATE TABLE firn_worker ("
     " worker INTEGER PRIMARY KEY, released INTEGER NOT NULL, mark_ms INTEGER NOT NULL,"
     " counter INTEGER NOT NULL, holder BLOB NOT NULL, attempt BLOB NOT NULL, note TEXT NOT NULL);"
@@ -53,6 +54,9 @@ static const char schema[] =
     "CREATE TRIGGER firn_mark_only_grows BEFORE UPDATE ON firn_worker"
     " WHEN new.mark_ms < old.mark_ms OR new.worker <> old.worker"
     " BEGIN SELECT raise(ABORT, 'a mark only grows'); END;"
+    "CREATE TRIGGER firn_mark_is_not_replaced BEFORE INSERT ON firn_worker"
+    " WHEN EXISTS (SELECT 1 FROM firn_worker WHERE worker = new.worker)"
+    " BEGIN SELECT raise(IGNORE); END;"
     "CREATE TRIGGER firn_worker_stays BEFORE DELETE ON firn_worker"
     " BEGIN SELECT raise(ABORT, 'a mark stays'); END;"
     "CREATE TRIGGER firn_realm_stays BEFORE DELETE ON firn_realm"
@@ -159,12 +163,7 @@ static int connect(struct store *store, int flags, firn_error *error_out)
                            "registry %.200s: the file is read-only to this user: %s", store->path,
                            firn_status_hint(FIRN_E_REGISTRY_ACCESS));
     }
-    const int status =
-        run(store, "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;", error_out);
-    if (status < 0) {
-        disconnect(store);
-    }
-    return status;
+    return FIRN_OK;
 }
 
 /* Whether the file is a registry of ours: FIRN_OK, _REGISTRY_MISSING for an empty one, or an error.
@@ -200,6 +199,12 @@ static int check_format(struct store *store, firn_error *error_out)
     return FIRN_OK;
 }
 
+/* Once it is known that the file is ours to write: the journal mode is kept in some files. */
+static int make_durable(struct store *store, firn_error *error_out)
+{
+    return run(store, "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;", error_out);
+}
+
 /* The connection, if there is a registry to connect to. */
 static int reach(struct store *store, firn_error *error_out)
 {
@@ -216,6 +221,7 @@ static int reach(struct store *store, firn_error *error_out)
     }
     int status = connect(store, 0, error_out);
     status = status < 0 ? status : check_format(store, error_out);
+    status = status < 0 ? status : make_durable(store, error_out);
     if (status < 0) {
         disconnect(store);
     }
@@ -339,10 +345,11 @@ static int insert_realm(struct store *store, const firn_realm *realm, firn_error
     sqlite3_stmt *statement;
     int changes;
     int status = store_identify(store, identity, error_out);
-    status = status < 0
-                 ? status
-                 : prepare(store, "INSERT INTO firn_realm VALUES (1, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)",
-                           &statement, error_out);
+    status =
+        status < 0
+            ? status
+            : prepare(store, "INSERT INTO firn_realm VALUES (1, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 0)",
+                      &statement, error_out);
     if (status < 0) {
         return status;
     }
@@ -377,6 +384,11 @@ static int store_create(void *context, const firn_realm *realm, firn_error *erro
     struct store *store = context;
     start_clock(store);
     int status = connect(store, SQLITE_OPEN_CREATE, error_out);
+    if (status == FIRN_OK) {
+        status = check_format(store, error_out);
+        status = status == FIRN_E_REGISTRY_MISSING ? FIRN_OK : status;
+    }
+    status = status < 0 ? status : make_durable(store, error_out);
     status = status < 0 ? status : run(store, "BEGIN IMMEDIATE", error_out);
     if (status < 0) {
         disconnect(store);
@@ -405,12 +417,13 @@ static int store_read(void *context, firn_realm *realm_out, firn_error *error_ou
     struct store *store = context;
     sqlite3_stmt *statement;
     int status = reach(store, error_out);
-    status = status < 0
-                 ? status
-                 : prepare(store,
-                           "SELECT uuid, layout, window_ms, grace_ms, skew_max_ms, worker_first,"
-                           " worker_last, workers_used, adoptions, identity FROM firn_realm",
-                           &statement, error_out);
+    status =
+        status < 0
+            ? status
+            : prepare(store,
+                      "SELECT uuid, layout, window_ms, grace_ms, skew_max_ms, worker_first,"
+                      " worker_last, workers_used, adoptions, identity, floor_ms FROM firn_realm",
+                      &statement, error_out);
     if (status < 0) {
         return status;
     }
@@ -426,6 +439,7 @@ static int store_read(void *context, firn_realm *realm_out, firn_error *error_ou
         realm_out->workers_used = (uint32_t)sqlite3_column_int64(statement, 7);
         realm_out->adoptions = (uint32_t)sqlite3_column_int64(statement, 8);
         copy_text(statement, 9, realm_out->identity, sizeof realm_out->identity);
+        realm_out->floor_ms = sqlite3_column_int64(statement, 10);
     } else if (code == SQLITE_DONE) {
         status = firn__error(error_out, FIRN_E_REGISTRY_CORRUPT, FIRN__NO_POSITION,
                              "registry %.200s: the realm's record is gone: %s", store->path,
@@ -577,30 +591,6 @@ static int store_swap(void *context, const firn_realm *realm, const firn_worker 
     return end(store, status, error_out);
 }
 
-/* A record for every number that may have been used and has none: a mark that is lost could repeat
- * ids, so those numbers wait like the others. */
-static int restore_records(struct store *store, int64_t floor_ms, firn_error *error_out)
-{
-    sqlite3_stmt *statement;
-    int changes;
-    const int status =
-        prepare(store,
-                "WITH RECURSIVE realm AS (SELECT worker_first AS first, workers_used AS used,"
-                " max(worker_first + workers_used - 1,"
-                " (SELECT ifnull(max(worker), 0) FROM firn_worker)) AS last FROM firn_realm),"
-                " number(worker) AS (SELECT first FROM realm"
-                " WHERE used > (SELECT count(*) FROM firn_worker)"
-                " UNION ALL SELECT worker + 1 FROM number, realm WHERE worker < last)"
-                " INSERT OR IGNORE INTO firn_worker SELECT worker, 1, ?, 0, zeroblob(16),"
-                " randomblob(16), 'record lost, restored by adoption' FROM number",
-                &statement, error_out);
-    if (status < 0) {
-        return status;
-    }
-    (void)sqlite3_bind_int64(statement, 1, floor_ms);
-    return finish(store, statement, &changes, error_out);
-}
-
 static int raise_marks(struct store *store, int64_t floor_ms, int64_t raise_ms,
                        firn_error *error_out)
 {
@@ -618,21 +608,25 @@ static int raise_marks(struct store *store, int64_t floor_ms, int64_t raise_ms,
     return finish(store, statement, &changes, error_out);
 }
 
-static int record_adoption(struct store *store, const char *reason, firn_error *error_out)
+static int record_adoption(struct store *store, int64_t floor_ms, const char *reason,
+                           firn_error *error_out)
 {
     char identity[FIRN_IDENTITY_SIZE];
     sqlite3_stmt *statement;
     int changes;
     int status = store_identify(store, identity, error_out);
-    status = status < 0 ? status
-                        : prepare(store,
-                                  "UPDATE firn_realm SET identity = ?, adoptions = adoptions + 1,"
-                                  " workers_used = (SELECT count(*) FROM firn_worker)",
-                                  &statement, error_out);
+    status =
+        status < 0
+            ? status
+            : prepare(store,
+                      "UPDATE firn_realm SET identity = ?, floor_ms = ?, adoptions = adoptions + 1,"
+                      " workers_used = (SELECT count(*) FROM firn_worker)",
+                      &statement, error_out);
     if (status < 0) {
         return status;
     }
     bind_text(statement, 1, identity);
+    (void)sqlite3_bind_int64(statement, 2, floor_ms);
     status = finish(store, statement, &changes, error_out);
     status = status < 0 ? status
                         : prepare(store, "INSERT INTO firn_log VALUES (?, 'adopted: ' || ?)",
@@ -655,8 +649,7 @@ static int store_adopt(void *context, int64_t floor_ms, int64_t raise_ms, const 
         return status;
     }
     status = raise_marks(store, floor_ms, raise_ms, error_out);
-    status = status < 0 ? status : restore_records(store, floor_ms, error_out);
-    status = status < 0 ? status : record_adoption(store, reason, error_out);
+    status = status < 0 ? status : record_adoption(store, floor_ms, reason, error_out);
     return end(store, status, error_out);
 }
 
