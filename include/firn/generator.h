@@ -63,7 +63,8 @@ typedef enum firn_clock {
 typedef struct firn_generator_options {
     size_t size; /* sizeof(firn_generator_options), set by the default function */
     /* The window: ticks that lie wholly or partly before start_ms, or partly after end_ms, are
-     * never stamped. Unix milliseconds. Default: from the epoch to the layout's end. */
+     * never stamped, nor is the epoch's very first tick. Unix milliseconds. Default: the layout's
+     * whole life. */
     int64_t start_ms;
     int64_t end_ms;
     int64_t back_max_ms;    /* default 10; 0 refuses every step back. Rounded up to ticks. */
@@ -111,7 +112,8 @@ typedef struct firn_generator {
     uint64_t start_tick; /* the window's start */
     /* line 1, constant */
     firn_rules rules;
-    uint64_t reserved1[2];
+    uint64_t retired; /* for runs, which do not look at the word; set before it */
+    uint64_t reserved1;
     /* line 2: what all threads write */
     FIRN_CACHE_ALIGNED uint64_t word; /* tick << word_shift | sequence, of the last id */
     uint64_t end_tick;                /* the window's end; only ever raised */
@@ -205,11 +207,13 @@ FIRN_API int firn_generator_init(firn_generator *gen, const firn_layout *layout,
  *            FIRN_E_ARGUMENT        a pointer is NULL, or gen was not initialised
  *            FIRN_E_SEQUENCE_FULL   no id left in this tick; firn_generator_retry_at_ns() says when
  *            FIRN_E_CLOCK_WAIT      the clock is behind the last id; as above
- *            FIRN_E_CLOCK_BACK      the clock is more than back_max_ms behind the last id
+ *            FIRN_E_CLOCK_BACK      the clock is more than back_max_ms behind the last id, or behind
+ *                                   the window's start
  *            FIRN_E_CLOCK_EPOCH     the clock is before the layout's epoch
  *            FIRN_E_LAYOUT_END      the clock is past the layout's last tick
  *            FIRN_E_WINDOW          the clock is at or past the window's end
- *            FIRN_E_RETIRED         firn_generator_retire() was called
+ *            FIRN_E_RETIRED         firn_generator_retire() was called, or the layout's very last id
+ *                                   was made
  * Order      ids from one generator strictly increase; between generators, by tick only.
  * Threads    safe, lock-free.   Signals  safe.   Fork  in shared memory, parent and child go on
  *            sharing it; in private memory a child must not use it.
@@ -316,7 +320,8 @@ FIRN_API int firn_generator_retry_at_ns(const firn_generator *gen, int64_t *at_n
 FIRN_API int firn_generator_extend(firn_generator *gen, int64_t end_ms);
 
 /*
- * End a generator for ever: once this returns, no call anywhere gets another id from it.
+ * End a generator for ever: no call that begins after this returns gets another id from it, in any
+ * thread or process; not from a run either.
  *
  * Returns    FIRN_OK
  *            FIRN_E_ARGUMENT        gen is NULL or was not initialised

@@ -127,14 +127,14 @@ int firn_generator_init(firn_generator *gen, const firn_layout *layout, uint32_t
         return status;
     }
     const uint64_t end_tick = firn__tick_until_ms(layout, known.end_ms);
+    /* The first word says "all before the window is used"; so an epoch's first tick never is. */
     uint64_t start_tick = firn__tick_from_ms(layout, known.start_ms);
+    start_tick = start_tick == 0 ? 1 : start_tick;
     if (start_tick >= end_tick) {
         return firn__error(error_out, FIRN_E_TIME_RANGE, FIRN__NO_POSITION,
                            "the window from %lld to %lld ms holds no whole tick of the layout",
                            (long long)known.start_ms, (long long)known.end_ms);
     }
-    /* The first word says "all before the window is used"; so an epoch's first tick never is. */
-    start_tick = start_tick == 0 ? 1 : start_tick;
     const firn_rules rules = make_rules(layout, &known);
     memset(gen, 0, sizeof *gen);
     gen->epoch_ns = layout->epoch_ms * 1000000;
@@ -287,9 +287,11 @@ int firn_generator_retire(firn_generator *gen)
     }
     const firn_rules *rules = &gen->rules;
     uint64_t word = firn__load(&gen->word);
+    firn__store(&gen->retired, 1);
     while (!firn__word_is_final(rules, word)) {
+        /* Before the swap: who sees a final word must find the last id's. It only grows. */
+        firn__count_raise(&gen->last_word, word);
         if (firn__compare_swap(&gen->word, &word, firn__word_final(rules))) {
-            firn__store(&gen->last_word, word);
             count_tick(gen, word, rules->sequence_last + 1);
             firn__count_add(&gen->full_ticks, 0 - UINT64_C(1));
         }

@@ -7,6 +7,8 @@
  *
  * Who may touch what:
  *   word         anyone, by compare-and-swap or fetch-and-add; it only grows
+ *   last_word    raised by retire before it swaps the word
+ *   retired      set by retire, before the word
  *   end_tick     raised by the lease's holder, by compare-and-swap; read by all
  *   counters     anyone, relaxed; they order nothing
  *   the rest     written by init before anyone else knows the generator

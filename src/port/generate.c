@@ -59,8 +59,11 @@ int firn__generate_wait(firn_generator *gen, const firn__environment *env, int64
 {
     int64_t at_ns;
     (void)firn_generator_retry_at_ns(gen, &at_ns);
+    if (firn__wait_until(env, at_ns, deadline_ns) < 0) {
+        return FIRN_E_DEADLINE;
+    }
     firn__count_add(&gen->waits, 1);
-    return firn__wait_until(env, at_ns, deadline_ns) < 0 ? FIRN_E_DEADLINE : FIRN_OK;
+    return FIRN_OK;
 }
 
 /* The time runs from the first wait on: calls that need none read no second clock. */
@@ -142,7 +145,7 @@ int firn__generate_refill(firn_run *run, const firn__environment *env, uint64_t 
     run->left = 0;
     const int status = take_run(run->generator, env, &batch);
     if (status == FIRN_OK) {
-        const uint64_t lag_ns = gen->coarse_ticks * gen->tick_ns;
+        const uint64_t lag_ns = firn__coarse_lag(gen) * gen->tick_ns;
         const uint64_t tick = batch.first >> gen->time_shift;
         run->from_ns = gen->epoch_ns + (int64_t)(tick * gen->tick_ns - lag_ns);
         run->span_ns = gen->tick_ns + lag_ns;

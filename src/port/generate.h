@@ -25,6 +25,13 @@ static inline int firn__generate_precise(firn_generator *gen, const firn__enviro
     }
 }
 
+/* How many ticks the coarse clock may lag unseen. A policy that makes nothing while the clock is behind
+ * needs the precise one to tell a lag from a step. */
+static inline uint64_t firn__coarse_lag(const firn_generator *gen)
+{
+    return gen->rules.on_clock_back == FIRN_BACK_CONTINUE ? gen->coarse_ticks : 0;
+}
+
 /* The tick that the coarse clock stands for, when it is good enough: its lag is bounded, and the
  * word proves that the precise clock has stood at the word's tick. */
 static inline bool firn__coarse_tick(const firn_generator *gen, uint64_t word, uint64_t *tick_out)
@@ -36,7 +43,7 @@ static inline bool firn__coarse_tick(const firn_generator *gen, uint64_t word, u
     const uint64_t tick = firn__generator_tick(gen, now_ns);
     const uint64_t word_tick = firn__word_tick(&gen->rules, word);
     *tick_out = tick < word_tick ? word_tick : tick;
-    return *tick_out - tick <= gen->coarse_ticks;
+    return *tick_out - tick <= firn__coarse_lag(gen);
 }
 
 /* One id by the coarse clock; false leaves it to the precise one. */
@@ -85,7 +92,8 @@ int firn__generate_wait(firn_generator *gen, const firn__environment *env, int64
 /* One id from a run; false when it has none that is good for this process and this tick. */
 static inline bool firn__generate_run(firn_run *run, const firn__environment *env, uint64_t *id_out)
 {
-    if (run->left == 0 || *firn__memory_fork_word != run->fork_mark) {
+    if (run->left == 0 || *firn__memory_fork_word != run->fork_mark ||
+        firn__load(&run->generator->retired) != 0) {
         return false;
     }
     const int64_t now_ns =

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAGIC           0x4b4c4356U /* "VCLK" */
@@ -36,16 +37,18 @@ const uint64_t *firn__vmclock_open(const char *path)
     if (file < 0) {
         return &never_changes;
     }
-    void *page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_SHARED, file, 0);
-    /* A regular file that is too short would fault; a device has no size. */
-    const off_t size = lseek(file, 0, SEEK_END);
+    struct stat about;
+    void *page = MAP_FAILED;
+    /* A regular file that is too short would fault when read; a device has no size. */
+    if (fstat(file, &about) == 0 && (!S_ISREG(about.st_mode) || about.st_size >= SIZE_MIN)) {
+        page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_SHARED, file, 0);
+    }
     (void)close(file);
     if (page == MAP_FAILED) {
         return &never_changes;
     }
     const struct vmclock *clock = page;
-    if ((size > 0 && size < SIZE_MIN) || clock->magic != MAGIC || clock->size < SIZE_MIN ||
-        (clock->flags & FLAG_GENERATION) == 0) {
+    if (clock->magic != MAGIC || clock->size < SIZE_MIN || (clock->flags & FLAG_GENERATION) == 0) {
         (void)munmap(page, PAGE_SIZE);
         return &never_changes;
     }
