@@ -117,7 +117,7 @@ typedef struct firn_generator {
     /* line 2: what all threads write */
     FIRN_CACHE_ALIGNED uint64_t word; /* tick << word_shift | sequence, of the last id */
     uint64_t end_tick;                /* the window's end; only ever raised */
-    uint64_t last_word;               /* after retire: the word until then */
+    uint64_t last_word;               /* after retire: the word until then, plus 1 */
     uint64_t reserved2[5];
     /* line 3: counted once a tick, or less */
     FIRN_CACHE_ALIGNED uint64_t made;
@@ -153,7 +153,7 @@ typedef struct firn_run {
 typedef struct firn_statistics {
     uint64_t made;        /* ids; exact when nobody is inside a call */
     uint64_t waits;       /* times that a waiting function slept or spun */
-    uint64_t full_ticks;  /* ticks of which every id was made */
+    uint64_t full_ticks;  /* ticks whose last id was made */
     uint64_t back_count;  /* clock steps back that were seen, small ones included */
     uint64_t back_max_ns; /* the largest of them, to the length of a tick */
     int64_t last_us;      /* the last id's tick; INT64_MIN before the first id */
@@ -337,7 +337,7 @@ FIRN_API int firn_generator_retire(firn_generator *gen);
  *
  * Returns    FIRN_OK
  *            FIRN_E_ARGUMENT        a pointer is NULL, or gen was not initialised
- * Threads    safe; each counter is right by itself, together they may be a tick apart.
+ * Threads    safe; while others are inside a call, made and full_ticks may be a tick off.
  * Since      0.1
  */
 FIRN_API int firn_generator_statistics(const firn_generator *gen, firn_statistics *statistics_out);

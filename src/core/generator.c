@@ -114,6 +114,12 @@ static int read_options(const firn_generator_options *given, firn_generator_opti
     return FIRN_OK;
 }
 
+/* The word before the first id: the tick before the window, full. */
+static uint64_t first_word(const firn_generator *gen)
+{
+    return (gen->start_tick - 1) << gen->rules.word_shift | gen->rules.sequence_last;
+}
+
 int firn_generator_init(firn_generator *gen, const firn_layout *layout, uint32_t worker,
                         const firn_generator_options *options, firn_error *error_out)
 {
@@ -148,7 +154,7 @@ int firn_generator_init(firn_generator *gen, const firn_layout *layout, uint32_t
         known.clock == FIRN_CLOCK_COARSE ? COARSE_LAG_NS / (uint64_t)layout->tick_ns + 1 : 0;
     gen->start_tick = start_tick;
     gen->rules = rules;
-    gen->word = (start_tick - 1) << rules.word_shift | rules.sequence_last;
+    gen->word = first_word(gen);
     gen->end_tick = end_tick;
     gen->back_tick = NO_TICK;
     /* The first word counts as a full tick; see firn_generator_statistics(). */
@@ -163,7 +169,7 @@ void firn__generator_skip(firn_generator *gen, uint64_t tick)
 {
     if (tick > gen->start_tick && tick <= gen->rules.tick_last) {
         gen->start_tick = tick;
-        gen->word = (tick - 1) << gen->rules.word_shift | gen->rules.sequence_last;
+        gen->word = first_word(gen);
     }
 }
 
@@ -290,7 +296,7 @@ int firn_generator_retire(firn_generator *gen)
     firn__store(&gen->retired, 1);
     while (!firn__word_is_final(rules, word)) {
         /* Before the swap: who sees a final word must find the last id's. It only grows. */
-        firn__count_raise(&gen->last_word, word);
+        firn__count_raise(&gen->last_word, word + 1);
         if (firn__compare_swap(&gen->word, &word, firn__word_final(rules))) {
             count_tick(gen, word, rules->sequence_last + 1);
             firn__count_add(&gen->full_ticks, 0 - UINT64_C(1));
@@ -303,7 +309,13 @@ uint64_t firn__generator_last_word(const firn_generator *gen)
 {
     const uint64_t word = firn__load(&gen->word);
     const uint64_t last = firn__load(&gen->last_word);
-    return firn__word_is_final(&gen->rules, word) && last != 0 ? last : word;
+    return firn__word_is_final(&gen->rules, word) && last != 0 ? last - 1 : word;
+}
+
+/* Whoever moves the word counts the old tick a moment later; until then the sum is short by it. */
+static uint64_t not_negative(uint64_t count)
+{
+    return count > INT64_MAX ? 0 : count;
 }
 
 int firn_generator_statistics(const firn_generator *gen, firn_statistics *statistics_out)
@@ -312,17 +324,19 @@ int firn_generator_statistics(const firn_generator *gen, firn_statistics *statis
         return FIRN_E_ARGUMENT;
     }
     const uint64_t word = firn__load(&gen->word);
-    const uint64_t made = firn__count_read(&gen->made) + used(&gen->rules, word);
-    const uint64_t full = firn__count_read(&gen->full_ticks);
-    const uint64_t last_tick = firn__word_tick(&gen->rules, firn__generator_last_word(gen));
+    const uint64_t made = not_negative(firn__count_read(&gen->made) + used(&gen->rules, word));
+    const uint64_t last = firn__generator_last_word(gen);
+    const uint64_t last_tick = firn__word_tick(&gen->rules, last);
     *statistics_out = (firn_statistics){
         .made = made,
         .waits = firn__count_read(&gen->waits),
-        .full_ticks = full + (firn__word_left(&gen->rules, word) == 0),
+        .full_ticks = not_negative(firn__count_read(&gen->full_ticks) +
+                                   (firn__word_left(&gen->rules, word) == 0)),
         .back_count = firn__count_read(&gen->back_count),
         .back_max_ns = firn__count_read(&gen->back_max_ns),
-        .last_us = made == 0 ? INT64_MIN
-                             : gen->epoch_ns / 1000 + (int64_t)(last_tick * (gen->tick_ns / 1000)),
+        .last_us = last == first_word(gen)
+                       ? INT64_MIN
+                       : gen->epoch_ns / 1000 + (int64_t)(last_tick * (gen->tick_ns / 1000)),
     };
     return FIRN_OK;
 }

@@ -334,7 +334,7 @@ int firn_layout_format(const firn_layout *layout, char *buf, size_t buf_size)
         return FIRN_E_ARGUMENT;
     }
     char text[FIRN_LAYOUT_TEXT_SIZE * 2];
-    char tick[16];
+    char tick[32];
     char epoch[FIRN_TIME_TEXT_SIZE + 1];
     size_t size = 0;
     firn_layout copy = *layout;

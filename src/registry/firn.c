@@ -146,10 +146,24 @@ static int first_lease(firn *ids, firn_error *error_out)
     return FIRN_OK;
 }
 
+/* A worker may be asked for in the URL or in the options. */
+static int choose_worker(firn *ids, const firn_options *options)
+{
+    if (options->worker == -1 || options->worker == ids->url.worker) {
+        return FIRN_OK;
+    }
+    if (ids->url.worker != FIRN__ANY_WORKER) {
+        return option_error(options, "the URL names one worker, options.worker another");
+    }
+    ids->url.worker = options->worker;
+    return FIRN_OK;
+}
+
 static int open_handle(firn *ids, const char *url, const firn_options *options)
 {
     firn_error *error_out = options->error_out;
     int status = firn__url_parse(url, &ids->url, error_out);
+    status = status < 0 ? status : choose_worker(ids, options);
     status = status < 0 ? status : read_layout(ids, options);
     if (status < 0) {
         return status;
@@ -224,11 +238,11 @@ static bool needs_lease(int status)
     return status == FIRN_E_WINDOW || status == FIRN_E_RETIRED;
 }
 
-/* The lease to stamp with, if there is one whose machine is still this one. */
+/* The lease to stamp with, if there is one. */
 static inline firn__lease *usable_lease(const firn *ids)
 {
     firn__lease *lease = firn__lease_of(ids);
-    return lease != NULL && lease->vm_generation == firn__vm_generation(ids) ? lease : NULL;
+    return lease != NULL && firn__lease_is_current(ids, lease) ? lease : NULL;
 }
 
 static int next_slow(firn *ids, uint64_t *id_out)
@@ -441,6 +455,7 @@ int firn_quiesce(firn *ids)
         return FIRN_E_ARGUMENT;
     }
     firn__store(&ids->family->quiesced, 1);
+    (void)firn__fetch_add(&ids->family->era, 1);
     return firn__session_drop(ids);
 }
 
@@ -471,6 +486,9 @@ static int judge(const firn *ids, const firn_state *state, int last_status)
     const bool lapsed = !state->leased || state->window_left_ms <= 0;
     if (lapsed && last_status == FIRN_OK && ids->options.renewal == FIRN_RENEWAL_HOST) {
         return FIRN_E_WINDOW;
+    }
+    if (last_status == FIRN_E_FORK) {
+        return last_status; /* nothing that this process does will renew the window */
     }
     /* While renewals fail, ids still flow: until half of the window is gone that is no cause for
      * alarm. */

@@ -264,9 +264,6 @@ int firn__session_reach(firn__session *session, firn_error *error_out)
     if (status < 0) {
         return status;
     }
-    if (ids->options.worker >= 0) {
-        session->holder.worker = ids->options.worker;
-    }
     write_note(session);
     status = reach_realm(session, error_out);
     if (status < 0) {
@@ -286,7 +283,7 @@ static uint64_t now_tick(const firn *ids, const firn_generator *gen)
 /* Whether the handle's lease has an open window. */
 static bool has_window(const firn *ids, const firn__lease *lease)
 {
-    return lease != NULL && lease->vm_generation == firn__vm_generation(ids) &&
+    return lease != NULL && firn__lease_is_current(ids, lease) &&
            !firn__word_is_final(&lease->generator.rules, firn__load(&lease->generator.word)) &&
            now_tick(ids, &lease->generator) < firn__load(&lease->generator.end_tick);
 }
@@ -348,6 +345,7 @@ static int publish(firn__session *session, const firn__grant *grant, firn_error 
         return status;
     }
     lease->vm_generation = firn__vm_generation(ids);
+    lease->era = firn__load(&ids->family->era);
     firn__store(&lease->end_ms, (uint64_t)grant->end_ms);
     session->grant = *grant;
     session->granted = lease;
@@ -409,7 +407,8 @@ static int extend(firn__session *session, firn_error *error_out)
     return status;
 }
 
-/* Leases that this process must not renew: retired, or taken before the machine was copied. */
+/* Leases that this process must not renew: retired, quiesced by another process of the family, or
+ * taken before the machine was copied. */
 static void forget_stale(firn__session *session)
 {
     firn__lease *lease = session->granted;
@@ -417,8 +416,10 @@ static void forget_stale(firn__session *session)
         return;
     }
     if (lease->vm_generation != firn__vm_generation(session->owner)) {
-        (void)firn_generator_retire(&lease->generator);
         report_count(session, &session->report.snapshots);
+    }
+    if (!firn__lease_is_current(session->owner, lease)) {
+        (void)firn_generator_retire(&lease->generator);
         session->granted = NULL;
     } else if (firn__word_is_final(&lease->generator.rules, firn__load(&lease->generator.word))) {
         session->granted = NULL;

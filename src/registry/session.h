@@ -31,12 +31,15 @@
 typedef struct firn__lease {
     firn_generator generator;
     uint64_t vm_generation; /* of the machine that took it */
+    uint64_t era;           /* of the family that took it */
     uint64_t end_ms;        /* of the window */
 } firn__lease;
 
 /* What a fork family has in common besides leases. */
 typedef struct firn__family {
     uint64_t quiesced;
+    uint64_t
+        era; /* counts quiesces: leases of an earlier era are dead, whichever process took them */
 } firn__family;
 
 /* What firn_state_get() tells of a session. */
@@ -96,6 +99,13 @@ static inline firn__lease *firn__lease_of(const firn *ids)
 static inline uint64_t firn__vm_generation(const firn *ids)
 {
     return __atomic_load_n(ids->vm_generation, __ATOMIC_RELAXED);
+}
+
+/* Whether a lease is still this machine's, and no quiesce has come since. */
+static inline bool firn__lease_is_current(const firn *ids, const firn__lease *lease)
+{
+    return lease->vm_generation == firn__vm_generation(ids) &&
+           lease->era == firn__load(&ids->family->era);
 }
 
 /* The session of this process; a forked child gets one of its own. */

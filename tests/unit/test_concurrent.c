@@ -355,7 +355,7 @@ static void once_retire_has_returned_no_thread_gets_an_id(void **state)
             (void)sched_yield();
         }
         assert_int_equal(firn_generator_retire(&gen), FIRN_OK);
-        const uint64_t last_word = firn__load(&gen.last_word);
+        const uint64_t last_word = firn__generator_last_word(&gen);
         firn__store(&retired, 1);
         for (size_t k = 0; k < 4; k++) {
             assert_int_equal(pthread_join(handles[k], NULL), 0);
