@@ -121,6 +121,7 @@ static firn__session *session_new(firn *ids, uint64_t fork_mark, firn__session *
         return NULL;
     }
     session->owner = ids;
+    session->asked_ms = ids->options.window_ms;
     session->fork_mark = fork_mark;
     session->inherited = inherited;
     (void)pthread_mutex_init(&session->mutex, NULL);
@@ -359,8 +360,7 @@ static int acquire(firn__session *session, firn_error *error_out)
     /* R6: a new identity for every lease; also, a copied machine must not share one. */
     int status = firn__holder_renew_id(&session->holder, error_out);
     if (status == FIRN_OK) {
-        status = firn__lease_acquire(&session->holder, session->owner->options.window_ms, &grant,
-                                     error_out);
+        status = firn__lease_acquire(&session->holder, session->asked_ms, &grant, error_out);
     }
     return status < 0 ? status : publish(session, &grant, error_out);
 }
@@ -393,9 +393,8 @@ static int lose(firn__session *session, firn_error *error_out)
 static int extend(firn__session *session, firn_error *error_out)
 {
     firn__lease *lease = session->granted;
-    int status =
-        firn__lease_extend(&session->holder, &session->grant, session->owner->options.window_ms,
-                           last_stamped_ms(&lease->generator), error_out);
+    int status = firn__lease_extend(&session->holder, &session->grant, session->asked_ms,
+                                    last_stamped_ms(&lease->generator), error_out);
     if (status == FIRN_E_CONFLICT) {
         status = lose(session, error_out);
         return status < 0 ? status : acquire(session, error_out);
@@ -464,6 +463,15 @@ static void start_thread(firn__session *session)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* A window that was over before it was granted is too short for this disk: ask for more. */
+static void widen(firn__session *session)
+{
+    const firn *ids = session->owner;
+    if (session->asked_ms < ids->realm.window_ms && !has_window(ids, firn__lease_of(ids))) {
+        session->asked_ms *= 2;
+    }
+}
+
 /* Under the mutex. */
 static int renew(firn__session *session)
 {
@@ -476,6 +484,7 @@ static int renew(firn__session *session)
         session->retry_at_ns = firn__monotonic_ns(ids->env) + retry_after_ns(session, status);
     } else {
         report_count(session, &session->report.renewals);
+        widen(session);
         start_thread(session);
     }
     report_set(session, status, &error);
@@ -509,7 +518,7 @@ int firn__session_refresh(firn *ids, bool force)
 
 static int64_t window_ms(const firn__session *session)
 {
-    const int64_t wanted_ms = session->owner->options.window_ms;
+    const int64_t wanted_ms = session->asked_ms;
     const int64_t realm_ms = session->owner->realm.window_ms;
     return wanted_ms > 0 && wanted_ms < realm_ms ? wanted_ms : realm_ms;
 }

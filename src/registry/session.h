@@ -65,6 +65,7 @@ typedef struct firn__session {
     firn__grant grant;
     firn__lease *granted; /* the lease that grant is of; NULL: none */
     uint64_t in_use;      /* 1 while the registry is being used: a child's copy tells it so */
+    int64_t asked_ms;     /* the window to ask for; 0: the realm's */
     int64_t retry_at_ns;  /* monotonic: not before then, after a failure */
     int64_t active_at_ns; /* monotonic: when the last id was seen */
     uint64_t active_word;

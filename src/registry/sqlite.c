@@ -76,6 +76,7 @@ static int status_of(int code)
     case SQLITE_NOTADB:
         return FIRN_E_REGISTRY_FORMAT;
     case SQLITE_CORRUPT:
+    case SQLITE_ERROR: /* a statement that does not fit: a table or a column is gone */
         return FIRN_E_REGISTRY_CORRUPT;
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
@@ -118,6 +119,18 @@ static int run(struct store *store, const char *sql, firn_error *error_out)
 {
     const int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? FIRN_OK : sqlite_error(store, code, error_out);
+}
+
+/* Ends a transaction: a commit if all went well, else nothing was written. */
+static int end(struct store *store, int status, firn_error *error_out)
+{
+    if (status == FIRN_OK) {
+        status = run(store, "COMMIT", error_out);
+    }
+    if (status < 0) {
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return status;
 }
 
 /* One number that a statement gives. */
@@ -166,7 +179,8 @@ static int connect(struct store *store, int flags, firn_error *error_out)
     return FIRN_OK;
 }
 
-/* Whether the file is a registry of ours: FIRN_OK, _REGISTRY_MISSING for an empty one, or an error.
+/* Inside a transaction, so that what it reads belongs together. Whether the file is a registry of ours:
+ * FIRN_OK, _REGISTRY_MISSING for an empty one, or an error.
  */
 static int check_format(struct store *store, firn_error *error_out)
 {
@@ -205,6 +219,13 @@ static int make_durable(struct store *store, firn_error *error_out)
     return run(store, "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;", error_out);
 }
 
+/* Reads without writing: a file that another process is just making is seen whole or not at all. */
+static int look_at_format(struct store *store, firn_error *error_out)
+{
+    const int status = run(store, "BEGIN", error_out);
+    return status < 0 ? status : end(store, check_format(store, error_out), error_out);
+}
+
 /* The connection, if there is a registry to connect to. */
 static int reach(struct store *store, firn_error *error_out)
 {
@@ -220,7 +241,7 @@ static int reach(struct store *store, firn_error *error_out)
                            store->path, firn__file_reason(reason, text), firn_status_hint(status));
     }
     int status = connect(store, 0, error_out);
-    status = status < 0 ? status : check_format(store, error_out);
+    status = status < 0 ? status : look_at_format(store, error_out);
     status = status < 0 ? status : make_durable(store, error_out);
     if (status < 0) {
         disconnect(store);
@@ -327,18 +348,6 @@ static int prepare(struct store *store, const char *sql, sqlite3_stmt **statemen
     return code == SQLITE_OK ? FIRN_OK : sqlite_error(store, code, error_out);
 }
 
-/* Ends a transaction: a commit if all went well, else nothing was written. */
-static int end(struct store *store, int status, firn_error *error_out)
-{
-    if (status == FIRN_OK) {
-        status = run(store, "COMMIT", error_out);
-    }
-    if (status < 0) {
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    }
-    return status;
-}
-
 static int insert_realm(struct store *store, const firn_realm *realm, firn_error *error_out)
 {
     char identity[FIRN_IDENTITY_SIZE];
@@ -385,7 +394,7 @@ static int store_create(void *context, const firn_realm *realm, firn_error *erro
     start_clock(store);
     int status = connect(store, SQLITE_OPEN_CREATE, error_out);
     if (status == FIRN_OK) {
-        status = check_format(store, error_out);
+        status = look_at_format(store, error_out);
         status = status == FIRN_E_REGISTRY_MISSING ? FIRN_OK : status;
     }
     status = status < 0 ? status : make_durable(store, error_out);
