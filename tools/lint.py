@@ -519,6 +519,22 @@ def untested_statuses(tree):
             yield Finding("tests", 1, f"no test mentions {status}")
 
 
+@rule("kept-promises")
+def kept_promises(tree):
+    """Every test that docs/promises.md names exists."""
+    path = "docs/promises.md"
+    if path not in tree.paths:
+        return
+    known = set()
+    for each in tree.paths:
+        if each.startswith("tests/"):
+            known.update(re.findall(r"\w+", tree.text(each)))
+    for row, line in enumerate(tree.text(path).splitlines(), 1):
+        for name in re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+){2,})`", line):
+            if name not in known:
+                yield Finding(path, row, f"there is no test {name}")
+
+
 @rule("version-map")
 def version_map(tree):
     """src/libfirn.map lists the FIRN_API functions, one by one and no others."""
