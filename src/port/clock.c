@@ -15,6 +15,8 @@
 #define LATE_DECAY    128
 /* The latest sleeps may end this long after the tick's start: spinning for them costs more. */
 #define LATE_ALLOWED_NS 25000
+/* A clock that stands still must not hold anyone past a deadline: some 300 us of reads. */
+#define SPINS_MAX 10000
 /* A clock that is set during a sleep is noticed after this long. */
 #define SLICE_NS 20000000
 
@@ -47,7 +49,7 @@ static void learn(int64_t late)
 static void spin_until(int64_t at_ns, int64_t now_ns)
 {
     const int64_t start_ns = now_ns;
-    while (now_ns < at_ns && now_ns >= start_ns) {
+    for (int i = 0; i < SPINS_MAX && now_ns < at_ns && now_ns >= start_ns; i++) {
         relax();
         now_ns = firn__clock_real_ns();
     }
