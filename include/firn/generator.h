@@ -39,7 +39,7 @@ extern "C" {
 /* What to do while the clock is behind the last id by no more than back_max_ms. */
 typedef enum firn_clock_back {
     FIRN_BACK_CONTINUE = 0, /* go on in the last tick while sequence is left, then wait */
-    FIRN_BACK_WAIT = 1,     /* make nothing until the clock has caught up */
+    FIRN_BACK_WAIT = 1,     /* make nothing until the clock has passed the last id's tick */
     FIRN_BACK_REFUSE = 2    /* the same, but say FIRN_E_CLOCK_BACK at once */
 } firn_clock_back;
 

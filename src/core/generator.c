@@ -63,7 +63,8 @@ static firn_rules make_rules(const firn_layout *layout, const firn_generator_opt
         .word_shift = (uint8_t)(64 - layout->time_bits),
         .on_clock_back = (uint8_t)options->on_clock_back,
         .sequence_start = (uint8_t)options->sequence_start,
-        .additive = has_room_for_threads(layout),
+        /* The other policies look at more than the word: see is_closed(). */
+        .additive = has_room_for_threads(layout) && options->on_clock_back == FIRN_BACK_CONTINUE,
     };
 }
 
@@ -199,6 +200,15 @@ static void count_back(firn_generator *gen, uint64_t word, uint64_t back_ticks)
                                              : back_ticks * gen->tick_ns);
 }
 
+/* With `wait` and `refuse` a tick that the clock was seen behind gives no more ids: the next one is the
+ * first of a later tick. */
+static bool is_closed(const firn_generator *gen, uint64_t word, uint64_t now_tick)
+{
+    return gen->rules.on_clock_back != FIRN_BACK_CONTINUE &&
+           now_tick == firn__word_tick(&gen->rules, word) &&
+           now_tick == firn__count_read(&gen->back_tick);
+}
+
 int firn__generator_take(firn_generator *gen, uint64_t word, uint64_t now_tick, uint64_t want,
                          bool given, firn_batch *batch_out)
 {
@@ -217,6 +227,9 @@ int firn__generator_take(firn_generator *gen, uint64_t word, uint64_t now_tick, 
         }
         if (status != FIRN_OK) {
             return status;
+        }
+        if (is_closed(gen, word, now_tick)) {
+            return rules->on_clock_back == FIRN_BACK_WAIT ? FIRN_E_CLOCK_WAIT : FIRN_E_CLOCK_BACK;
         }
         const uint64_t old = word;
         if (firn__compare_swap(&gen->word, &word, step.word)) {

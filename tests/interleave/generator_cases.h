@@ -338,7 +338,7 @@ static const test_case cases[] = {
      {"nm", "nn", "mn"},
      {29, 30, 5},
      .made_before = 1,
-     .seen = OK | FULL | BACK,
+     .seen = OK | FULL | WAITS | BACK,
      .on_clock_back = FIRN_BACK_WAIT,
      .overshoots = true},
 

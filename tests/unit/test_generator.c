@@ -495,7 +495,7 @@ static void a_clock_3_ms_behind_gives_nothing_until_it_has_passed_the_last_tick(
         for (unsigned k = 0; k < 5; k++) {
             (void)next_at(&gen, NOW_NS);
         }
-        for (int64_t us = -3000; us < 0; us += 10) {
+        for (int64_t us = -3000; us < 1000; us += 10) {
             assert_refused(&gen, NOW_NS + us * 1000, policies[i].status);
         }
         const uint64_t id = next_at(&gen, NOW_NS + MS);
@@ -536,16 +536,24 @@ static void steps_back_and_forth_to_one_tick_repeat_nothing(void **state)
         options.on_clock_back = policy;
         firn_generator gen;
         make(&gen, FIRN_LAYOUT_DEFAULT, 0, &options);
-        uint64_t last = next_at(&gen, NOW_NS);
+        int64_t now_ns = NOW_NS;
+        uint64_t last = next_at(&gen, now_ns);
         for (int64_t back_ms = 1; back_ms < 1000; back_ms++) {
             uint64_t id = 0;
-            const int64_t back_ns = NOW_NS - back_ms * MS;
-            if (firn_generator_next_at(&gen, back_ns, &id) == FIRN_OK) {
+            if (firn_generator_next_at(&gen, now_ns - back_ms * MS, &id) == FIRN_OK) {
                 assert_true(id > last);
                 last = id;
             }
-            id = next_at(&gen, NOW_NS);
-            assert_true(id == last + 1);
+            if (policy != FIRN_BACK_CONTINUE) {
+                /* The tick that the clock was seen behind is closed. */
+                assert_refused(&gen, now_ns,
+                               policy == FIRN_BACK_WAIT ? FIRN_E_CLOCK_WAIT : FIRN_E_CLOCK_BACK);
+                now_ns += MS;
+            }
+            id = next_at(&gen, now_ns);
+            assert_true(policy == FIRN_BACK_CONTINUE
+                            ? id == last + 1
+                            : id > last && sequence_of(FIRN_LAYOUT_DEFAULT, id) == 0);
             last = id;
         }
     }
