@@ -70,7 +70,7 @@ extern "C" {
       "try again in the next tick, or use a function that waits")                                  \
     X(FIRN_E_CLOCK_WAIT, -31, "the clock is a little behind the last id",                          \
       "try again when it has caught up, or use a function that waits")                             \
-    X(FIRN_E_CLOCK_BACK, -32, "the clock went back by more than back_max_ms",                      \
+    X(FIRN_E_CLOCK_BACK, -32, "the clock went back further than the options allow",                \
       "check time synchronisation with 'firn doctor'; ids go on when the clock has caught up")     \
     X(FIRN_E_CLOCK_EPOCH, -33, "the clock is before the layout's epoch", "set the clock")          \
     X(FIRN_E_LAYOUT_END, -34, "the layout has no ticks left",                                      \

@@ -26,6 +26,7 @@
 #define CHUNK       1000
 #define THREADS_MAX 64
 #define SECONDS_MAX 3600
+#define TRIES_MAX   100
 #define REPEATS     9
 /* Wide enough never to fill: 2^21 ids a millisecond. */
 #define WIDE_LAYOUT "t41w1s21@2025-01-01"
@@ -198,7 +199,8 @@ static int64_t team_work(struct team *team, struct member *members, size_t start
     return clock_ns(CLOCK_MONOTONIC) - began_ns;
 }
 
-/* Nanoseconds an id, all threads together; 0 when a thread could not be started. */
+/* Nanoseconds an id, all threads together: 0 when no id was made, as when the slice went by before a
+ * thread ran; negative when a thread could not be started. */
 static double team_run(struct team *team, struct member *members, size_t count, uint64_t *refused)
 {
     size_t started = 0;
@@ -216,7 +218,10 @@ static double team_run(struct team *team, struct member *members, size_t count, 
         made += members[i].lane.made;
         *refused += members[i].lane.refused;
     }
-    return started == count && made > 0 ? (double)took_ns / (double)made : 0;
+    if (started < count) {
+        return -1;
+    }
+    return made > 0 ? (double)took_ns / (double)made : 0;
 }
 
 static int generator_make(firn_generator *generator, const char *layout_text, int clock)
@@ -245,11 +250,13 @@ static int measure_costs(struct member *members, size_t threads, int64_t budget_
                 return code;
             }
             struct team team = {.measure = measure, .generator = &generator, .slice_ns = slice_ns};
-            const double ns =
-                team_run(&team, members, measure->several ? threads : 1, &measure->refused);
+            double ns = 0;
+            for (int try = 0; try < TRIES_MAX && ns == 0; try++) {
+                ns = team_run(&team, members, measure->several ? threads : 1, &measure->refused);
+            }
             if (ns <= 0) {
-                return complain(EXIT_SYSTEM, "%zu threads could not be started; try fewer",
-                                threads);
+                return complain(EXIT_SYSTEM, "%zu threads %s; try fewer, or more time", threads,
+                                ns < 0 ? "could not be started" : "got no time to run");
             }
             clock_read_ns = i == 0 ? ns : clock_read_ns;
             samples_add(&measure->ns, ns);

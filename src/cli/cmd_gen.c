@@ -93,6 +93,9 @@ static int job_open(struct job *job, int64_t window_ms)
     open_options.note = "gen";
     open_options.error_out = &error;
     open_options.window_ms = window_ms;
+    if (job->timeout_ns < open_options.timeout_ms * NS_PER_MS) {
+        open_options.timeout_ms = job->timeout_ns < NS_PER_MS ? 1 : job->timeout_ns / NS_PER_MS;
+    }
     open_options.renewal = window_ms == 0 ? FIRN_RENEWAL_THREAD : FIRN_RENEWAL_ON_DEMAND;
     open_options.create = job->choice.own ? 1 : 0;
     open_options.worker = job->worker;

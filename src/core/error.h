@@ -17,4 +17,7 @@
 __attribute__((format(printf, 4, 5))) int firn__error(firn_error *error_out, int status,
                                                       int32_t position, const char *format, ...);
 
+/* Copies a text for people. One that is too long is cut, but never inside a UTF-8 character. */
+void firn__text_copy(char *buf, size_t buf_size, const char *text);
+
 #endif

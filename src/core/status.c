@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/error.h"
 
@@ -65,6 +66,27 @@ const char *firn_version(void)
     return FIRN_VERSION;
 }
 
+/* The longest start of text, at most size_max bytes, that ends between two characters. */
+static size_t whole_size(const char *text, size_t size_max)
+{
+    size_t size = strlen(text);
+    if (size <= size_max) {
+        return size;
+    }
+    size = size_max;
+    while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    return size;
+}
+
+void firn__text_copy(char *buf, size_t buf_size, const char *text)
+{
+    const size_t size = whole_size(text, buf_size - 1);
+    memcpy(buf, text, size);
+    buf[size] = '\0';
+}
+
 int firn__error(firn_error *error_out, int status, int32_t position, const char *format, ...)
 {
     if (error_out == NULL) {
@@ -77,9 +99,12 @@ int firn__error(firn_error *error_out, int status, int32_t position, const char 
         (void)snprintf(error_out->text, sizeof error_out->text, "%s: %s", row->text, row->hint);
         return status;
     }
+    /* One more than fits, so that a cut is seen and can be made between two characters. */
+    char text[sizeof error_out->text + 1];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(error_out->text, sizeof error_out->text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    firn__text_copy(error_out->text, sizeof error_out->text, text);
     return status;
 }

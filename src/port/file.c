@@ -60,10 +60,14 @@ const char *firn__file_network(const char *path)
     return firn__file_network_name((uint64_t)system.f_type & UINT32_MAX);
 }
 
-int firn__file_exists(const char *path)
+int firn__file_size(const char *path, int64_t *size_out)
 {
     struct stat file;
-    return stat(path, &file) == 0 ? 0 : errno;
+    if (stat(path, &file) != 0) {
+        return errno;
+    }
+    *size_out = file.st_size;
+    return 0;
 }
 
 const char *firn__file_reason(int reason, char buf[FIRN__REASON_SIZE])

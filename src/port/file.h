@@ -24,7 +24,7 @@ const char *firn__file_network_name(uint64_t type);
 /* An errno as a sentence, for messages. Returns buf. */
 const char *firn__file_reason(int reason, char buf[FIRN__REASON_SIZE]);
 
-/* Whether there is anything at path. Returns 0, or an errno. */
-int firn__file_exists(const char *path);
+/* The size of what is at path. Returns 0, or an errno. */
+int firn__file_size(const char *path, int64_t *size_out);
 
 #endif

@@ -119,11 +119,18 @@ int firn__holder_read(firn__holder *holder, firn_error *error_out)
     if (status < 0) {
         return status;
     }
-    if (memcmp(holder->realm.uuid, none, sizeof none) != 0 &&
-        memcmp(holder->realm.uuid, realm.uuid, sizeof realm.uuid) != 0) {
+    const bool is_known = memcmp(holder->realm.uuid, none, sizeof none) != 0;
+    if (is_known && memcmp(holder->realm.uuid, realm.uuid, sizeof realm.uuid) != 0) {
         return firn__error(error_out, FIRN_E_REGISTRY_MOVED, FIRN__NO_POSITION,
                            "the registry holds another realm than before: open it again if that "
                            "is intended");
+    }
+    if (is_known && strcmp(holder->realm.layout, realm.layout) != 0) {
+        return firn__error(
+            error_out, FIRN_E_REALM_LAYOUT, FIRN__NO_POSITION,
+            "the realm's layout was %s and is now %s: ids of both may be equal: make "
+            "a new realm for a new layout",
+            holder->realm.layout, realm.layout);
     }
     status = firn_layout_parse(realm.layout, &holder->layout, NULL);
     if (status < 0) {

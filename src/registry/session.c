@@ -175,8 +175,7 @@ static void report_set(firn__session *session, int status, const firn_error *err
     report->text[0] = '\0';
     if (status < 0) {
         report->failures++;
-        (void)snprintf(report->text, sizeof report->text, "%.*s", (int)sizeof report->text - 1,
-                       error->text);
+        firn__text_copy(report->text, sizeof report->text, error->text);
     }
     report->lost_replies = session->holder.lost_replies;
     (void)pthread_mutex_unlock(&session->report_mutex);

@@ -29,6 +29,9 @@
 #define WINDOW_MS         3000
 #define BUSY_SLEEP_MIN_US 300
 #define BUSY_SLEEP_STEPS  8
+#define SHOWN_SIZE        201
+/* SQLite takes a file that is smaller than its header for an empty one. */
+#define HEADER_SIZE 100
 
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
@@ -38,6 +41,7 @@ struct store {
     int64_t timeout_ms;
     int64_t deadline_ns;
     char path[FIRN__URL_SIZE + 2];
+    char shown[SHOWN_SIZE]; /* the path for messages */
 };
 
 static const char schema[] =
@@ -91,8 +95,8 @@ static int status_of(int code)
 static int sqlite_error(const struct store *store, int code, firn_error *error_out)
 {
     const int status = status_of(code);
-    return firn__error(error_out, status, FIRN__NO_POSITION, "registry %.200s: %s (%s): %s",
-                       store->path, firn_status_text(status),
+    return firn__error(error_out, status, FIRN__NO_POSITION, "registry %s: %s (%s): %s",
+                       store->shown, firn_status_text(status),
                        store->db == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(store->db),
                        firn_status_hint(status));
 }
@@ -173,7 +177,7 @@ static int connect(struct store *store, int flags, firn_error *error_out)
     if (sqlite3_db_readonly(store->db, "main") == 1) {
         disconnect(store);
         return firn__error(error_out, FIRN_E_REGISTRY_ACCESS, FIRN__NO_POSITION,
-                           "registry %.200s: the file is read-only to this user: %s", store->path,
+                           "registry %s: the file is read-only to this user: %s", store->shown,
                            firn_status_hint(FIRN_E_REGISTRY_ACCESS));
     }
     return FIRN_OK;
@@ -196,18 +200,18 @@ static int check_format(struct store *store, firn_error *error_out)
     }
     if (application == 0 && tables == 0) {
         return firn__error(error_out, FIRN_E_REGISTRY_MISSING, FIRN__NO_POSITION,
-                           "registry %.200s: the file is empty: %s", store->path,
+                           "registry %s: the file is empty: %s", store->shown,
                            firn_status_hint(FIRN_E_REGISTRY_MISSING));
     }
     if (application != APPLICATION_ID) {
         return firn__error(error_out, FIRN_E_REGISTRY_FORMAT, FIRN__NO_POSITION,
-                           "registry %.200s: a SQLite file, but not a firn registry: %s",
-                           store->path, firn_status_hint(FIRN_E_REGISTRY_FORMAT));
+                           "registry %s: a SQLite file, but not a firn registry: %s", store->shown,
+                           firn_status_hint(FIRN_E_REGISTRY_FORMAT));
     }
     if (version > FORMAT_VERSION) {
         return firn__error(error_out, FIRN_E_REGISTRY_NEWER, FIRN__NO_POSITION,
-                           "registry %.200s: format %" PRId64 ", this firn knows up to %d: %s",
-                           store->path, version, FORMAT_VERSION,
+                           "registry %s: format %" PRId64 ", this firn knows up to %d: %s",
+                           store->shown, version, FORMAT_VERSION,
                            firn_status_hint(FIRN_E_REGISTRY_NEWER));
     }
     return FIRN_OK;
@@ -222,8 +226,16 @@ static int make_durable(struct store *store, firn_error *error_out)
 /* Reads without writing: a file that another process is just making is seen whole or not at all. */
 static int look_at_format(struct store *store, firn_error *error_out)
 {
-    const int status = run(store, "BEGIN", error_out);
-    return status < 0 ? status : end(store, check_format(store, error_out), error_out);
+    int64_t size = 0;
+    (void)firn__file_size(store->path, &size);
+    int status = run(store, "BEGIN", error_out);
+    status = status < 0 ? status : end(store, check_format(store, error_out), error_out);
+    if (status == FIRN_E_REGISTRY_MISSING && size > 0 && size < HEADER_SIZE) {
+        return firn__error(error_out, FIRN_E_REGISTRY_FORMAT, FIRN__NO_POSITION,
+                           "registry %s: a file of %" PRId64 " bytes: %s", store->shown, size,
+                           firn_status_hint(FIRN_E_REGISTRY_FORMAT));
+    }
+    return status;
 }
 
 /* The connection, if there is a registry to connect to. */
@@ -234,11 +246,12 @@ static int reach(struct store *store, firn_error *error_out)
         return FIRN_OK;
     }
     char text[FIRN__REASON_SIZE];
-    const int reason = firn__file_exists(store->path);
+    int64_t size;
+    const int reason = firn__file_size(store->path, &size);
     if (reason != 0) {
         const int status = reason == ENOENT ? FIRN_E_REGISTRY_MISSING : FIRN_E_REGISTRY_ACCESS;
-        return firn__error(error_out, status, FIRN__NO_POSITION, "registry %.200s: %s: %s",
-                           store->path, firn__file_reason(reason, text), firn_status_hint(status));
+        return firn__error(error_out, status, FIRN__NO_POSITION, "registry %s: %s: %s",
+                           store->shown, firn__file_reason(reason, text), firn_status_hint(status));
     }
     int status = connect(store, 0, error_out);
     status = status < 0 ? status : look_at_format(store, error_out);
@@ -268,15 +281,16 @@ static int store_open(const firn__url *url, int64_t timeout_ms, void **store_out
     /* SQLite gives names such as ":memory:" a meaning of their own; with a slash they are files. */
     (void)snprintf(store->path, sizeof store->path, "%s%s", url->path[0] == '/' ? "" : "./",
                    url->path);
+    firn__text_copy(store->shown, sizeof store->shown, store->path);
     store->timeout_ms = timeout_ms;
     folder_of(store->path, folder, sizeof folder);
-    const int reason = firn__file_exists(folder);
+    int64_t size;
+    const int reason = firn__file_size(folder, &size);
     const char *network = firn__file_network(folder);
     if (reason != 0 || network != NULL) {
         const int status = reason != 0 ? FIRN_E_REGISTRY_ACCESS : FIRN_E_REGISTRY_NETWORK;
-        (void)firn__error(error_out, status, FIRN__NO_POSITION,
-                          "registry %.200s: folder %.200s: %s: %s", store->path, folder,
-                          reason != 0 ? firn__file_reason(reason, text) : network,
+        (void)firn__error(error_out, status, FIRN__NO_POSITION, "registry %s: its folder: %s: %s",
+                          store->shown, reason != 0 ? firn__file_reason(reason, text) : network,
                           firn_status_hint(status));
         free(store);
         return status;
@@ -298,11 +312,11 @@ static int store_identify(void *context, char identity_out[FIRN_IDENTITY_SIZE],
     const struct store *store = context;
     char text[FIRN__REASON_SIZE];
     const int reason = firn__file_identity(store->path, identity_out, FIRN_IDENTITY_SIZE);
-    return reason == 0 ? FIRN_OK
-                       : firn__error(error_out, FIRN_E_REGISTRY_MISSING, FIRN__NO_POSITION,
-                                     "registry %.200s: %s: %s", store->path,
-                                     firn__file_reason(reason, text),
-                                     firn_status_hint(FIRN_E_REGISTRY_MISSING));
+    return reason == 0
+               ? FIRN_OK
+               : firn__error(error_out, FIRN_E_REGISTRY_MISSING, FIRN__NO_POSITION,
+                             "registry %s: %s: %s", store->shown, firn__file_reason(reason, text),
+                             firn_status_hint(FIRN_E_REGISTRY_MISSING));
 }
 
 /* Statement arguments, bound by position. */
@@ -378,7 +392,7 @@ static int create_in(struct store *store, const firn_realm *realm, firn_error *e
     int status = check_format(store, error_out);
     if (status == FIRN_OK) {
         return firn__error(error_out, FIRN_E_REALM_EXISTS, FIRN__NO_POSITION,
-                           "registry %.200s: there is a realm already: %s", store->path,
+                           "registry %s: there is a realm already: %s", store->shown,
                            firn_status_hint(FIRN_E_REALM_EXISTS));
     }
     if (status != FIRN_E_REGISTRY_MISSING) {
@@ -451,7 +465,7 @@ static int store_read(void *context, firn_realm *realm_out, firn_error *error_ou
         realm_out->floor_ms = sqlite3_column_int64(statement, 10);
     } else if (code == SQLITE_DONE) {
         status = firn__error(error_out, FIRN_E_REGISTRY_CORRUPT, FIRN__NO_POSITION,
-                             "registry %.200s: the realm's record is gone: %s", store->path,
+                             "registry %s: the realm's record is gone: %s", store->shown,
                              firn_status_hint(FIRN_E_REGISTRY_CORRUPT));
     } else {
         status = sqlite_error(store, code, error_out);
@@ -503,17 +517,19 @@ static int store_list(void *context, uint32_t first, firn_worker *workers_out, s
     return status;
 }
 
-/* The realm must be the one that the caller knows, and this file still its home. */
+/* The realm must be the one that the caller knows, in a format that this library knows, and this file
+ * still its home. */
 static int check_realm(struct store *store, const firn_realm *realm, firn_error *error_out)
 {
     char identity[FIRN_IDENTITY_SIZE];
     sqlite3_stmt *statement;
-    int status = store_identify(store, identity, error_out);
+    int status = check_format(store, error_out);
+    status = status < 0 ? status : store_identify(store, identity, error_out);
     if (status == FIRN_OK && strcmp(identity, realm->identity) != 0) {
-        status = firn__error(error_out, FIRN_E_REGISTRY_MOVED, FIRN__NO_POSITION,
-                             "registry %.200s: another file lies there now (%s, not %s): %s",
-                             store->path, identity, realm->identity,
-                             firn_status_hint(FIRN_E_REGISTRY_MOVED));
+        status =
+            firn__error(error_out, FIRN_E_REGISTRY_MOVED, FIRN__NO_POSITION,
+                        "registry %s: another file lies there now (%s, not %s): %s", store->shown,
+                        identity, realm->identity, firn_status_hint(FIRN_E_REGISTRY_MOVED));
     }
     status = status < 0 ? status
                         : prepare(store,

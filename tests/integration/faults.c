@@ -4,7 +4,8 @@
 /*
  * A failing disk, for LD_PRELOAD: while the file FAULTS_CONTROL exists and holds "write N" or
  * "sync N", writes (or flushes) of files whose path contains FAULTS_PATH fail with the errno N.
- * "late N" lets the write or flush happen first: the reply is lost, not the data.
+ * "late N" lets the write or flush happen first: the reply is lost, not the data. "lost N" does so
+ * for truncations alone, with which SQLite commits: all is durable, and its caller is told otherwise.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ static int cut(int file, off64_t size)
     if (reason == 0) {
         const long result = syscall(SYS_ftruncate, file, size);
         reason = result == 0 ? fault("late", file) : errno;
+        reason = reason == 0 ? fault("lost", file) : reason;
     }
     return reason != 0 ? (int)fail(reason) : 0;
 }

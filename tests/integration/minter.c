@@ -30,7 +30,6 @@
 #define BLOCK_MAX     65536
 #define LANES_MAX     64
 #define RETRY_NS      500000
-#define WAIT_NS       100000000
 #define NO_WORKER     UINT32_MAX
 #define PATH_SIZE     4096
 #define LINE_SIZE     1024
@@ -63,12 +62,14 @@ static struct settings {
     int64_t back_max_ms;
     int64_t start;
     int64_t clock;
+    int64_t wait_ms; /* how long a waiting call may wait */
 } settings = {
     .threads = 1,
     .block = 512,
     .worker = -1,
     .timeout_ms = 5000,
     .back_max_ms = 10,
+    .wait_ms = 100,
 };
 
 #define MEMBER(name) offsetof(struct settings, name)
@@ -102,6 +103,7 @@ static const struct setting {
     {"back_max_ms", MEMBER(back_max_ms), false, NULL},
     {"start", MEMBER(start), false, "zero random carried"},
     {"clock", MEMBER(clock), false, "precise coarse"},
+    {"wait_ms", MEMBER(wait_ms), false, NULL},
 };
 
 /* One thread's ids. */
@@ -112,7 +114,8 @@ struct lane {
     int64_t left;
     uint64_t made;
     uint64_t last;
-    int status; /* of the last block */
+    int64_t longest_ns; /* of the calls that wait */
+    int status;         /* of the last block */
     uint32_t worker;
     firn_run run;
     uint64_t block[BLOCK_MAX];
@@ -146,11 +149,16 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     }
 }
 
-static int64_t monotonic_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    (void)clock_gettime(clock, &at);
     return at.tv_sec * NS_PER_SECOND + at.tv_nsec;
+}
+
+static int64_t monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 static void nap(int64_t span_ns)
@@ -260,6 +268,8 @@ static firn *open_registry(void)
     options.back_max_ms = settings.back_max_ms;
     options.sequence_start = (int32_t)settings.start;
     options.clock = (int32_t)settings.clock;
+    say("clock %" PRId64 " %" PRId64 " %" PRId64, clock_ns(CLOCK_REALTIME) / 1000000,
+        clock_ns(CLOCK_REALTIME_COARSE) / 1000000, clock_ns(CLOCK_MONOTONIC) / 1000000);
     const int status = firn_open(settings.url, &options, &ids);
     firn_state state = {.leased = 0};
     if (status >= 0) {
@@ -275,7 +285,7 @@ static int make_one(struct lane *lane, uint64_t *id_out)
 {
     switch (settings.mode) {
     case MODE_WAIT:
-        return firn_wait(lane->ids, WAIT_NS, id_out);
+        return firn_wait(lane->ids, settings.wait_ms * 1000000, id_out);
     case MODE_RUNS:
         return firn_next_run(lane->ids, &lane->run, id_out);
     default:
@@ -283,8 +293,14 @@ static int make_one(struct lane *lane, uint64_t *id_out)
     }
 }
 
+static bool is_waiting(void)
+{
+    return settings.mode == MODE_WAIT || settings.mode == MODE_WAIT_MANY;
+}
+
 static int make_some(struct lane *lane, size_t wanted, size_t *made)
 {
+    const int64_t from_ns = is_waiting() ? monotonic_ns() : 0;
     uint64_t *at = lane->block + *made;
     size_t got = 0;
     int status;
@@ -293,13 +309,15 @@ static int make_some(struct lane *lane, size_t wanted, size_t *made)
         status = firn_next_many(lane->ids, at, wanted, &got);
         break;
     case MODE_WAIT_MANY:
-        status = firn_wait_many(lane->ids, WAIT_NS, at, wanted, &got);
+        status = firn_wait_many(lane->ids, settings.wait_ms * 1000000, at, wanted, &got);
         break;
     default:
         status = make_one(lane, at);
         got = status == FIRN_OK;
         break;
     }
+    const int64_t span_ns = is_waiting() ? monotonic_ns() - from_ns : 0;
+    lane->longest_ns = span_ns > lane->longest_ns ? span_ns : lane->longest_ns;
     *made += got;
     return status;
 }
@@ -403,13 +421,19 @@ static struct lane *new_lane(firn *ids, int number)
     return lane;
 }
 
-/* This process's lanes, to their end. Returns how many ids they made. */
-static uint64_t run_lanes(firn *ids, int first)
+/* What the lanes of one process did, in all. */
+struct totals {
+    uint64_t made;
+    int64_t longest_ns;
+};
+
+/* This process's lanes, to their end. */
+static struct totals run_lanes(firn *ids, int first)
 {
     pthread_t threads[LANES_MAX];
     struct lane *lanes[LANES_MAX];
     const int count = (int)settings.threads;
-    uint64_t made = 0;
+    struct totals totals = {.made = 0};
     for (int i = 0; i < count; i++) {
         lanes[i] = new_lane(ids, first + i);
     }
@@ -421,14 +445,16 @@ static uint64_t run_lanes(firn *ids, int first)
     }
     for (int i = 0; i < count; i++) {
         (void)pthread_join(threads[i], NULL);
-        made += lanes[i]->made;
+        const int64_t longest_ns = lanes[i]->longest_ns;
+        totals.made += lanes[i]->made;
+        totals.longest_ns = longest_ns > totals.longest_ns ? longest_ns : totals.longest_ns;
         (void)close(lanes[i]->file);
         free(lanes[i]);
     }
-    return made;
+    return totals;
 }
 
-static void say_end(firn *ids, int first, uint64_t made)
+static void say_end(firn *ids, int first, const struct totals *totals)
 {
     firn_state state;
     if (firn_state_get(ids, &state) < 0) {
@@ -437,23 +463,23 @@ static void say_end(firn *ids, int first, uint64_t made)
     say("end %d made=%" PRIu64 " healthy=%d reason=%s leased=%d worker=%u renewals=%" PRIu64
         " renewal_failures=%" PRIu64 " conflicts=%" PRIu64 " lost_replies=%" PRIu64
         " lease_made=%" PRIu64 " waits=%" PRIu64 " full_ticks=%" PRIu64 " back_count=%" PRIu64
-        " back_max_ns=%" PRIu64,
-        first, made, state.healthy, firn_status_name(state.reason), state.leased, state.worker,
-        state.renewals, state.renewal_failures, state.conflicts, state.lost_replies,
+        " back_max_ns=%" PRIu64 " longest_ms=%" PRId64,
+        first, totals->made, state.healthy, firn_status_name(state.reason), state.leased,
+        state.worker, state.renewals, state.renewal_failures, state.conflicts, state.lost_replies,
         state.statistics.made, state.statistics.waits, state.statistics.full_ticks,
-        state.statistics.back_count, state.statistics.back_max_ns);
+        state.statistics.back_count, state.statistics.back_max_ns, totals->longest_ns / 1000000);
 }
 
 static void mint(firn *ids, int first)
 {
-    const uint64_t made = run_lanes(ids, first);
+    const struct totals totals = run_lanes(ids, first);
     if (settings.hold) {
         say("hold %d", first);
         while (!is_over()) {
             nap(RETRY_NS);
         }
     }
-    say_end(ids, first, made);
+    say_end(ids, first, &totals);
 }
 
 static void start_children(firn *ids)

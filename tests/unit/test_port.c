@@ -237,13 +237,14 @@ static void what_is_wrong_with_a_path_is_an_errno_and_a_sentence(void **state)
 {
     char identity[IDENTITY_SIZE] = "untouched";
     char reason[FIRN__REASON_SIZE];
+    int64_t size;
     const char *missing = path_in(state, "missing");
     assert_int_equal(firn__file_identity(missing, identity, sizeof identity), ENOENT);
     assert_string_equal(identity, "untouched");
-    assert_int_equal(firn__file_exists(missing), ENOENT);
-    assert_int_equal(firn__file_exists(*state), 0);
+    assert_int_equal(firn__file_size(missing, &size), ENOENT);
+    assert_int_equal(firn__file_size(*state, &size), 0);
     write_file(path_in(state, "file"), "", 0);
-    assert_int_equal(firn__file_exists(path_in(state, "file/below")), ENOTDIR);
+    assert_int_equal(firn__file_size(path_in(state, "file/below"), &size), ENOTDIR);
     assert_string_equal(firn__file_reason(ENOENT, reason), "No such file or directory");
     assert_string_equal(firn__file_reason(-5, reason), "unknown error");
     for (int number = 1; number < 134; number++) {
