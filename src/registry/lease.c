@@ -111,34 +111,49 @@ static int check_identity(const firn__holder *holder, const firn_realm *realm,
                        realm->identity, identity, firn_status_hint(FIRN_E_REGISTRY_MOVED));
 }
 
-int firn__holder_read(firn__holder *holder, firn_error *error_out)
+/* What a holder has once read stays: another realm, or another layout, would make ids of one space in
+ * two ways. */
+static int check_same_realm(const firn__holder *holder, const firn_realm *realm,
+                            firn_error *error_out)
 {
     static const uint8_t none[16] = {0};
-    firn_realm realm = firn_realm_default();
-    int status = holder->backend->read(holder->store, &realm, error_out);
-    if (status < 0) {
-        return status;
+    if (memcmp(holder->realm.uuid, none, sizeof none) == 0) {
+        return FIRN_OK;
     }
-    const bool is_known = memcmp(holder->realm.uuid, none, sizeof none) != 0;
-    if (is_known && memcmp(holder->realm.uuid, realm.uuid, sizeof realm.uuid) != 0) {
+    if (memcmp(holder->realm.uuid, realm->uuid, sizeof realm->uuid) != 0) {
         return firn__error(error_out, FIRN_E_REGISTRY_MOVED, FIRN__NO_POSITION,
                            "the registry holds another realm than before: open it again if that "
                            "is intended");
     }
-    if (is_known && strcmp(holder->realm.layout, realm.layout) != 0) {
+    if (strcmp(holder->realm.layout, realm->layout) != 0) {
         return firn__error(
             error_out, FIRN_E_REALM_LAYOUT, FIRN__NO_POSITION,
             "the realm's layout was %s and is now %s: ids of both may be equal: make "
             "a new realm for a new layout",
-            holder->realm.layout, realm.layout);
+            holder->realm.layout, realm->layout);
     }
-    status = firn_layout_parse(realm.layout, &holder->layout, NULL);
+    return FIRN_OK;
+}
+
+int firn__holder_read(firn__holder *holder, firn_error *error_out)
+{
+    firn_realm realm = firn_realm_default();
+    firn_layout layout;
+    int status = holder->backend->read(holder->store, &realm, error_out);
     if (status < 0) {
+        return status;
+    }
+    if (firn_layout_parse(realm.layout, &layout, NULL) < 0) {
         return firn__error(error_out, FIRN_E_REGISTRY_CORRUPT, FIRN__NO_POSITION,
                            "the realm's layout '%.63s' cannot be read: %s", realm.layout,
                            firn_status_hint(FIRN_E_REGISTRY_CORRUPT));
     }
+    status = check_same_realm(holder, &realm, error_out);
+    if (status < 0) {
+        return status;
+    }
     holder->realm = realm;
+    holder->layout = layout;
     return check_identity(holder, &realm, error_out);
 }
 

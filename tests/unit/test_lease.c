@@ -888,6 +888,21 @@ static void a_damaged_layout_in_the_realm_refuses(void **state)
     assert_non_null(strstr(scene.error.text, "nonsense"));
 }
 
+static void a_realm_that_got_another_layout_stops_its_holders(void **state)
+{
+    struct scene scene;
+    firn__grant grant;
+    (void)state;
+    begin(&scene, 4);
+    assert_int_equal(acquire(&scene, &grant), FIRN_OK);
+    memcpy(firn__mem_realm(scene.name)->layout, "t41w12s10@2025-01-01",
+           sizeof "t41w12s10@2025-01-01");
+    world_pass(&scene.here, WINDOW_MS / 2);
+    assert_int_equal(extend(&scene, &grant), FIRN_E_CONFLICT);
+    assert_int_equal(acquire(&scene, &grant), FIRN_E_REALM_LAYOUT);
+    assert_non_null(strstr(scene.error.text, "t41w12s10@2025-01-01"));
+}
+
 /* R11 */
 
 static void a_store_that_cannot_say_no_is_caught(void **state)
@@ -1297,6 +1312,7 @@ int main(void)
         cmocka_unit_test(an_adoption_covers_lost_records_of_workers_chosen_by_number),
         cmocka_unit_test(another_realm_at_the_same_place_is_refused),
         cmocka_unit_test(a_damaged_layout_in_the_realm_refuses),
+        cmocka_unit_test(a_realm_that_got_another_layout_stops_its_holders),
         cmocka_unit_test(a_store_that_cannot_say_no_is_caught),
         cmocka_unit_test(grace_is_honoured_to_the_millisecond),
         cmocka_unit_test(all_workers_busy_says_when_one_is_free),
