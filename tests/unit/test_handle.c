@@ -768,10 +768,14 @@ static void threads_renew_on_demand_across_windows(void **state)
     (void)state;
     begin_with_window(&place, SHORT_MS / 2, NULL);
     firn *ids = open_place(&place);
-    assert_threads_agree(ids, false);
-    assert_threads_agree(ids, true);
+    /* A fast machine is through before a window is over. */
+    const int64_t end_ns = firn__clock_monotonic_ns() + 100 * SHORT_MS * MS_NS;
+    do {
+        assert_threads_agree(ids, false);
+        assert_threads_agree(ids, true);
+    } while (state_of(ids).renewals < 3 && firn__clock_monotonic_ns() < end_ns);
     const firn_state now = state_of(ids);
-    assert_true(now.renewals >= 2);
+    assert_true(now.renewals >= 3);
     assert_int_equal(now.renewal_failures, 0);
     assert_int_equal(now.conflicts, 0);
     firn_close(ids);
