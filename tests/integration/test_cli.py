@@ -841,7 +841,7 @@ def test_a_registry_of_a_newer_firn_is_refused(cli):
 @pytest.mark.skipif(shutil.which("faketime") is None, reason="needs faketime")
 @pytest.mark.parametrize("when,words", [
     ("2024-06-01 00:00:00", ["2024-06-01", "set the clock"]),
-    ("2096-01-01 00:00:00", ["ticks left"]),
+    ("2096-01-01 00:00:00", ["2096-01-01", "30 years after", "set the clock"]),
 ])
 def test_a_clock_outside_the_layouts_life_is_refused(cli, when, words):
     cli.ids()
